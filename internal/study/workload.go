@@ -27,8 +27,8 @@ type Workload struct {
 	TransactionRate, Burst                            int        `json:",omitzero"`
 	Wait, Scheduling                                  string     `json:",omitzero"`
 	Offload, Fragment, Close, KeepAlive               string     `json:",omitzero"`
-	TLS, Resumption                                   string     `json:",omitzero"`
 	WithLoad                                          string     `json:",omitzero"`
+	TLS, Resumption, Streaming                        string     `json:",omitzero"`
 	NoDelay                                           *bool      `json:",omitzero"`
 	Direction, Family, Congestion                     string     `json:",omitzero"`
 	SendBuffer, ReceiveBuffer                         BufferSize `json:",omitzero"`
@@ -92,6 +92,7 @@ func (w *Workload) Fields() []Field {
 		key("tls", choice(&w.TLS, Off, On), "on: the connections are in TLS 1.3; off when absent"),
 		key("resumption", choice(&w.Resumption, Off, On), "on: with tls and keep_alive off, a connection resumes the TLS session of one before; off when absent"),
 		key("with_load", choice(&w.WithLoad, TCPLoad), "traffic beside the exchanges, from another client to another server of the mode: tcp_stream, one stream as fast as the path carries it; none when absent"),
+		key("streaming", choice(&w.Streaming, Off, Bidi), "bidi: each of the streams is one call that goes on, and a transaction a message with its answer; off when absent: each is a call"),
 		key("no_delay", perhaps(&w.NoDelay), "disable Nagle's algorithm"),
 		key("direction", choice(&w.Direction, Forward, Reverse, Both), "forward: the client sends; reverse: the server sends; both: both at once"),
 		key("family", choice(&w.Family, IPv4, IPv6), "ipv4 or ipv6"),
@@ -143,6 +144,8 @@ const (
 
 	On  = "on"
 	Off = "off"
+
+	Bidi = "bidi"
 
 	FIN = "fin"
 	RST = "rst"

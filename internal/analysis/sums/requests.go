@@ -31,6 +31,7 @@ func Requests(workloads []study.Workload) []result.Requests {
 		add("keep_alive", w.KeepAlive)
 		add("tls", cmp.Or(w.TLS, study.Off))
 		add("resumption", w.Resumption)
+		add("streaming", w.Streaming)
 		if w.RequestSize > 0 {
 			add("request_size", w.RequestSize.String())
 		}

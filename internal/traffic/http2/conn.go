@@ -8,14 +8,18 @@ import (
 type Options struct {
 	// Streams is how many requests may be in progress at once, of a server.
 	Streams int
-	// MaxBody is the largest body of a message in bytes.
+	// MaxBody is the largest body of a message in bytes, or of each part of it with its prefix.
 	MaxBody int64
+	// Parts tells each message of gRPC in a body, which may go on.
+	Parts bool
 }
 
 // Handler learns what arrives. It is called within Read, and may call methods of the Conn that send.
 type Handler interface {
-	// Begun tells that the head of the stream's message has arrived.
+	// Begun tells that the head of the stream's message has arrived, or the first byte of a part of it.
 	Begun(s *Stream)
+	// Part tells that a part of the stream's message has arrived whole, of Stream.Part bytes.
+	Part(s *Stream)
 	// Message tells that the stream's message has arrived whole. The stream of a client ends with it.
 	Message(s *Stream)
 	// Lost tells that a stream ends without a message: a ResetError or a GoneError says why.
@@ -101,8 +105,15 @@ type Stream struct {
 	Head, Trailer *Head
 	// Body is the length of the peer's body so far, and Start its first bytes.
 	Body  int64
-	Start [5]byte
+	Start [prefixSize]byte
+	// Part is the length of the last part without its prefix, which Start then has.
+	Part int64
 
+	parted  bool  // the peer's body has parts
+	prefix  int   // bytes of the prefix of a part that has begun
+	left    int64 // bytes of that part that have not arrived
+	more    int   // how often message is to be sent again
+	ending  bool  // the trailer of message comes behind it
 	id      uint32
 	interim int
 	ended   bool  // by the peer
@@ -369,10 +380,12 @@ func (c *Conn) readData(b []byte) int {
 	c.left -= n
 	data = data[:max(0, len(data)-max(0, c.pad-c.left))] // without padding
 	if s := c.streams[c.frame.stream]; s != nil {
-		if s.Body < int64(len(s.Start)) {
+		if s.Body < int64(len(s.Start)) && !s.parted {
 			copy(s.Start[s.Body:], data)
 		}
-		s.Body += int64(len(data))
+		if s.Body += int64(len(data)); s.parted {
+			c.parts(s, data)
+		}
 	}
 	if c.left == 0 {
 		c.endData()
@@ -396,7 +409,7 @@ func (c *Conn) endData() {
 	if f.length > 0 {
 		c.idle = 0
 	}
-	if s.Body > c.options.MaxBody {
+	if s.Body > c.options.MaxBody && !s.parted {
 		c.fail(bad(EnhanceYourCalm, "the body of a message is larger than %d bytes", c.options.MaxBody))
 		return
 	}
@@ -415,8 +428,12 @@ func (c *Conn) endData() {
 func (c *Conn) whole(s *Stream) {
 	s.ended = true
 	c.idle = 0
-	if s.Head.Length >= 0 && s.Head.Length != s.Body {
+	switch {
+	case s.Head.Length >= 0 && s.Head.Length != s.Body:
 		c.malformed(s, "the body is not as long as its content-length")
+		return
+	case s.prefix > 0:
+		c.malformed(s, "the body ends within a message of the call")
 		return
 	}
 	c.handler.Message(s)

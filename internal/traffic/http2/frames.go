@@ -116,7 +116,9 @@ func (c *Conn) endBlock(block []byte) *Error {
 		return nil
 	default:
 		s.Head = h
-		c.handler.Begun(s)
+		if s.parted = c.options.Parts && isCall(h); !s.parted {
+			c.handler.Begun(s)
+		}
 	}
 	if h.Length > c.options.MaxBody {
 		return bad(EnhanceYourCalm, "the body of a message is larger than %d bytes", c.options.MaxBody)

@@ -17,15 +17,25 @@ func FuzzRead(f *testing.F) {
 		_ = p.WritePing(false, [8]byte{})
 		_ = p.WriteWindowUpdate(0, 5)
 		_ = p.WriteGoAway(1, 0, []byte("x"))
-		f.Add(p.Bytes(), server, uint16(3))
+		f.Add(p.Bytes(), server, false, uint16(3))
+	}
+	for _, text := range []string{"\x00\x00\x00\x00\x02ab\x00\x00\x00\x00\x00", "\x01\x00\x00\x00\x01x", "\x00\xff\xff\xff\xff", "\x00\x00"} {
+		p := newPeer(true)
+		p.get(1, false, "content-type", "application/grpc")
+		_ = p.WriteData(1, false, []byte(text))
+		_ = p.WriteData(1, true, nil)
+		f.Add(p.Bytes(), true, true, uint16(2))
 	}
 	p := newPeer(false)
 	p.respond(":status", "200")
-	f.Add(p.Bytes(), false, uint16(1))
-	f.Fuzz(func(t *testing.T, sent []byte, server bool, piece uint16) {
+	f.Add(p.Bytes(), false, false, uint16(1))
+	f.Fuzz(func(t *testing.T, sent []byte, server, parted bool, piece uint16) {
 		var seen [2]string
 		for i, piece := range []int{len(sent) + 1, int(piece) + 1} {
 			e := newEnd(server, response(1000))
+			if parted {
+				e = partEnd(server, 1000)
+			}
 			if !server {
 				e.conn.Request(request(100), 1)
 			}
@@ -49,7 +59,7 @@ func FuzzRead(f *testing.F) {
 					t.Errorf("%q", text)
 				}
 			}
-			seen[i] = fmt.Sprint(err, e.whole, e.lost, e.heads, e.conn.Bytes())
+			seen[i] = fmt.Sprint(err, e.whole, e.parts, e.lost, e.heads, e.conn.Bytes())
 		}
 		if seen[0] != seen[1] && !strings.Contains(seen[0]+seen[1], "does not speak") {
 			t.Errorf("in one piece: %s\nin several: %s", seen[0], seen[1])

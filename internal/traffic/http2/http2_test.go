@@ -24,6 +24,8 @@ type end struct {
 	whole   []string
 	lost    []string
 	refuses bool
+	parts   []string
+	onPart  func(*Stream)
 }
 
 func (e *end) Begun(*Stream) { e.heads++ }
@@ -34,6 +36,12 @@ func (e *end) Message(s *Stream) {
 		e.conn.Refuse(s, "403", "no")
 	case e.answer != nil:
 		e.conn.Respond(s, e.answer)
+	}
+}
+func (e *end) Part(s *Stream) {
+	e.parts = append(e.parts, fmt.Sprintf("%d %d %v", s.Lane, s.Part, s.Start))
+	if e.onPart != nil {
+		e.onPart(s)
 	}
 }
 func (e *end) Lost(_ *Stream, err error) { e.lost = append(e.lost, err.Error()) }

@@ -17,6 +17,13 @@ type Message struct {
 	start               []byte // of the body
 	size                int    // of the body
 	trailer             []byte // header block, nil for none
+	goesOn              bool   // the stream does, behind the body
+}
+
+// GoesOn makes the stream go on after the message: others follow by Send, and on a server its trailer by End.
+func (m *Message) GoesOn() *Message {
+	m.goesOn = true
+	return m
 }
 
 // NewMessage returns a message with these fields, which the peer keeps, and with others that change; with a body of zeros of that

@@ -43,7 +43,7 @@ func (c *Conn) Refuse(s *Stream, status, text string) {
 func (c *Conn) send(s *Stream, m *Message) {
 	block := c.blockFor(m)
 	flags := byte(flagEndHeaders)
-	if m.size == 0 && m.trailer == nil {
+	if m.size == 0 && m.trailer == nil && !m.goesOn {
 		flags |= flagEndStream
 	}
 	c.out = appendFrameHeader(c.out, len(block), frameHeaders, flags, s.id)
@@ -53,7 +53,7 @@ func (c *Conn) send(s *Stream, m *Message) {
 	switch {
 	case flags&flagEndStream != 0:
 		c.sentWhole(s)
-	case m.size == 0:
+	case m.size == 0 && !m.goesOn:
 		c.sendTrailer(s)
 	default:
 		c.queue(s)
@@ -122,7 +122,7 @@ func (c *Conn) sendData() {
 	}
 	last := s.sent+n == m.size
 	flags := byte(0)
-	if last && m.trailer == nil {
+	if last && m.trailer == nil && !m.goesOn {
 		flags = flagEndStream
 	}
 	c.out = appendFrameHeader(c.out, n, frameData, flags, s.id)
@@ -136,6 +136,9 @@ func (c *Conn) sendData() {
 	s.allowed -= int64(n)
 	c.peerWindow -= int64(n)
 	switch {
+	case last && m.goesOn:
+		c.completed++
+		c.sentPart(s)
 	case last && m.trailer != nil:
 		c.sendTrailer(s)
 	case last:

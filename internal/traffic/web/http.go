@@ -49,6 +49,7 @@ type httpTrial struct {
 	// connections is how many of HTTP/2 share the flows, each of which is then a stream; 0 for one for each flow.
 	connections int
 	grpc        bool // the requests are calls of gRPC
+	streaming   bool // or messages within calls that go on
 	// ask and answer are the tags of its requests and responses.
 	ask, answer string
 	// server and client are the ends of its connections in TLS, each nil without TLS and at the other end.

@@ -37,9 +37,9 @@ func (w http2Requests) Spec() traffic.Spec {
 	spec.Defaults.KeepAlive, spec.Defaults.TLS = "", study.Off
 	spec.Kind, spec.Title, spec.StandsFor, spec.Defaults.Streams = "http2", "HTTP/2 requests", "a web service or an API behind a proxy that speaks HTTP/2: several requests at once on a connection", 10
 	if w.grpc {
-		spec.Kind, spec.Title, spec.StandsFor, spec.Defaults.Streams = "grpc", "unary calls of gRPC", "services that call each other with gRPC", 1
+		spec.Kind, spec.Title, spec.StandsFor, spec.Defaults.Streams = "grpc", "calls of gRPC", "services that call each other with gRPC", 1
 		spec.Defaults.RequestSize = 1 << 10
-		spec.Params, spec.Optional = append(spec.Params, "request_size"), without(without(without(spec.Optional, "request_size"), "tool"), "verify_with")
+		spec.Params, spec.Optional = append(spec.Params, "request_size"), append(without(without(without(spec.Optional, "request_size"), "tool"), "verify_with"), "streaming")
 	}
 	return spec
 }
@@ -68,13 +68,16 @@ func (w http2Requests) trial(p traffic.Params) (httpTrial, error) {
 	}
 	p.KeepAlive = study.On
 	t, err := newHTTPTrial(p)
-	t.connections, t.grpc = connections, w.grpc
+	t.connections, t.grpc, t.streaming = connections, w.grpc, w.grpc && p.Streaming == study.Bidi
 	t.Streams = connections * streams
 	return t, err
 }
 
-// callPath is the method that calls of gRPC name.
-const callPath = "/tare.Trial/Call"
+// callPath is the method that calls of gRPC name, and streamPath that of calls that go on.
+const (
+	callPath   = "/tare.Trial/Call"
+	streamPath = "/tare.Trial/Stream"
+)
 
 // prefixSize is the length of what precedes a message of gRPC: that it is not compressed, and its length.
 const prefixSize = 5
@@ -99,7 +102,10 @@ func (t *httpTrial) request2(to netip.AddrPort) *http2.Message {
 	if t.secured() {
 		scheme = "https"
 	}
-	if t.grpc {
+	switch {
+	case t.streaming:
+		path = streamPath
+	case t.grpc:
 		path = callPath
 	}
 	if body > 0 {
@@ -116,15 +122,23 @@ func (t *httpTrial) request2(to netip.AddrPort) *http2.Message {
 	default:
 		fields = append(fields, http2.Field{Name: "accept-encoding", Value: "identity"})
 	}
-	return http2.NewMessage(fields, nil, prefix, body, nil)
+	m := http2.NewMessage(fields, nil, prefix, body, nil)
+	if t.streaming {
+		m.GoesOn()
+	}
+	return m
 }
 
 // response2 returns the response of the trial, of that time.
 func (t *httpTrial) response2(now time.Time) *http2.Message {
 	prefix, body := t.framed(t.ResponseSize)
 	if t.grpc {
-		return http2.NewMessage([]http2.Field{{Name: ":status", Value: "200"}, {Name: "content-type", Value: "application/grpc"}, {Name: tagField, Value: t.answer}},
+		m := http2.NewMessage([]http2.Field{{Name: ":status", Value: "200"}, {Name: "content-type", Value: "application/grpc"}, {Name: tagField, Value: t.answer}},
 			nil, prefix, body, []http2.Field{{Name: "grpc-status", Value: "0"}})
+		if t.streaming {
+			m.GoesOn()
+		}
+		return m
 	}
 	return http2.NewMessage([]http2.Field{{Name: ":status", Value: "200"}, {Name: "server", Value: "tare"}, {Name: "cache-control", Value: "no-store"},
 		{Name: "content-type", Value: "application/octet-stream"}, {Name: "content-length", Value: strconv.Itoa(body)}, {Name: tagField, Value: t.answer}},
@@ -145,12 +159,25 @@ func (t *httpTrial) check2(s *http2.Stream) error {
 	if coding == "identity" {
 		coding = ""
 	}
-	if h.Status != http1.StatusOK || tag != t.answer || coding != "" || s.Body != int64(size) {
+	if h.Status != http1.StatusOK || tag != t.answer || coding != "" || s.Body != int64(size) && !t.streaming {
 		to, _ := h.Field("location")
 		return t.wrong(h.Status, tag, to, coding, s.Body)
 	}
-	if t.grpc && !isFramed(s.Start, s.Body) {
+	if t.grpc && !t.streaming && !isFramed(s.Start, s.Body) {
 		return &answerError{httpOther, "the message of the response is compressed, or not as long as it says"}
+	}
+	return nil
+}
+
+// checkPart returns what is wrong with a message of a call that goes on.
+func (t *httpTrial) checkPart(s *http2.Stream) error {
+	tag, _ := s.Head.Field(tagField)
+	switch {
+	case s.Head.Status != http1.StatusOK || tag != t.answer:
+		to, _ := s.Head.Field("location")
+		return t.wrong(s.Head.Status, tag, to, "", s.Body)
+	case s.Part != int64(t.ResponseSize):
+		return &answerError{httpOther, fmt.Sprintf("the message of the response has %d bytes, not %d", s.Part, t.ResponseSize)}
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ func (c *http2Conn) flows(fn func(f *httpFlow)) {
 
 // ask begins a flow's exchange, which begins at from. Its request is sent with the next.
 func (c *http2Conn) ask(f *httpFlow, from, at time.Duration) {
-	f.from, f.begun, f.first, f.bytes, f.busy, f.opened = from, at, 0, 0, true, false
+	f.from, f.begun, f.first, f.bytes, f.busy, f.opened, f.asked = from, at, 0, 0, true, false, false
 	c.busy++
 	c.waiting = append(c.waiting, f)
 }
@@ -144,8 +144,9 @@ func (c *http2Conn) read() error {
 
 // ready opens a connection if there is none that takes requests, and begins those that wait. It reports whether there is a connection.
 func (c *http2Conn) ready() bool {
-	if c.conn != nil && c.takesNoMore() && c.conn.Open() == 0 {
+	if c.conn != nil && c.takesNoMore() && c.busy == len(c.waiting) {
 		c.drop()
+		clear(c.on)
 	}
 	if c.conn == nil {
 		c.mu.Unlock()
@@ -169,6 +170,11 @@ func (c *http2Conn) sendWaiting() {
 		return
 	}
 	for _, f := range c.waiting {
+		f.asked = true
+		if s := c.on[f.no]; s != nil { // of a call that goes on
+			c.conn.Send(s, c.s.ask)
+			continue
+		}
 		c.on[f.no] = c.conn.Request(c.s.ask, f.no)
 	}
 	c.waiting = c.waiting[:0]
@@ -318,7 +324,7 @@ func (c *http2Conn) look() {
 			c.lose(err, false)
 			return
 		}
-		if c.on[f.no] != nil {
+		if c.on[f.no] != nil && f.asked {
 			c.conn.Cancel(c.on[f.no])
 			c.end(f, err)
 		}
@@ -328,15 +334,52 @@ func (c *http2Conn) look() {
 // Begun takes the time of the first byte of a response.
 func (c *http2Conn) Begun(s *http2.Stream) { c.w.flows[s.Lane].first = c.at }
 
-// Message counts a response.
+// Message counts a response. A call that goes on fails with its end.
 func (c *http2Conn) Message(s *http2.Stream) {
 	f := &c.w.flows[s.Lane]
-	if err := c.w.t.check2(s); err != nil {
-		c.end(f, c.receiving(err))
+	err := c.w.t.check2(s)
+	if c.w.t.streaming && err == nil {
+		err = &answerError{httpOther, "the server ended the call"}
+	}
+	if err != nil {
+		c.endOn(f, c.receiving(err))
 		return
 	}
-	c.answered++
 	c.on[f.no] = nil
+	c.answer(f)
+}
+
+// Part counts a response within a call that goes on.
+func (c *http2Conn) Part(s *http2.Stream) {
+	f := &c.w.flows[s.Lane]
+	err := c.w.t.checkPart(s)
+	switch {
+	case err != nil:
+	case !f.busy || !f.asked:
+		err = &answerError{httpOther, "the server sent a message that nobody asked for"}
+	case !s.Sent():
+		err = &answerError{httpOther, "the server answered before it had the whole message"}
+	}
+	if err != nil {
+		c.conn.Cancel(s)
+		c.endOn(f, c.receiving(err))
+		return
+	}
+	c.answer(f)
+}
+
+// endOn ends what is in progress on the stream of a flow, which has ended: nothing between two messages of a call.
+func (c *http2Conn) endOn(f *httpFlow, err error) {
+	if !f.busy || !f.asked {
+		c.on[f.no] = nil
+		return
+	}
+	c.end(f, err)
+}
+
+// answer counts the response to a flow's request, and begins what follows.
+func (c *http2Conn) answer(f *httpFlow) {
+	c.answered++
 	f.busy = false
 	c.busy--
 	c.w.Mu.Lock()
@@ -349,12 +392,12 @@ func (c *http2Conn) Message(s *http2.Stream) {
 // so that is sent again on the next.
 func (c *http2Conn) Lost(s *http2.Stream, err error) {
 	f := &c.w.flows[s.Lane]
-	if gone, ok := errors.AsType[*http2.GoneError](err); ok && gone.Code == http2.NoError && c.answered > 0 {
-		c.on[f.no] = nil
+	if gone, ok := errors.AsType[*http2.GoneError](err); ok && gone.Code == http2.NoError && c.answered > 0 && f.busy && f.asked {
+		c.on[f.no], f.asked = nil, false
 		c.waiting = append(c.waiting, f)
 		return
 	}
-	c.end(f, c.receiving(err))
+	c.endOn(f, c.receiving(err))
 }
 
 // receiving says of what a response failed.
@@ -421,10 +464,11 @@ func (c *http2Conn) lose(err error, unopened bool) {
 	if c.waiting = nil; !unopened {
 		lost, c.waiting = nil, lost
 		c.flows(func(f *httpFlow) {
-			if c.on[f.no] != nil {
+			if c.on[f.no] != nil && f.busy && f.asked {
 				lost = append(lost, f)
 			}
 		})
+		clear(c.on)
 	}
 	for _, f := range lost {
 		if c.fatal == nil {

@@ -40,7 +40,7 @@ func (s *httpPortable) serve2(ctx context.Context, c socket.Stream, buf []byte) 
 	t := &s.answers.t
 	h := &http2Served{t: t}
 	_, most := t.framed(t.RequestSize)
-	h.conn = http2.NewServer(http2.Options{Streams: max(leastStreams, t.Streams), MaxBody: int64(most)}, h)
+	h.conn = http2.NewServer(http2.Options{Streams: max(leastStreams, t.Streams), MaxBody: int64(most), Parts: t.streaming}, h)
 	defer func() {
 		s.mu.Lock()
 		if h.ours {
@@ -120,19 +120,43 @@ func (h *http2Served) Lost(_ *http2.Stream, err error) {
 	}
 }
 
-// Message answers a request, or refuses it.
+// goesOn is the lane of a stream on which messages were answered.
+const goesOn = 1
+
+// Message answers a request, or refuses it. It ends a call that goes on.
 func (h *http2Served) Message(s *http2.Stream) {
+	switch {
+	case h.ends:
+	case s.Lane == goesOn:
+		h.conn.End(s)
+	default:
+		h.respond(s)
+	}
+}
+
+// Part answers a message of a call that goes on; the first as a request.
+func (h *http2Served) Part(s *http2.Stream) {
+	switch {
+	case h.ends:
+	case s.Lane == goesOn:
+		h.conn.Send(s, h.response())
+	default:
+		s.Lane = goesOn
+		h.respond(s)
+	}
+}
+
+// respond answers a request, or refuses it.
+func (h *http2Served) respond(s *http2.Stream) {
 	tag, _ := s.Head.Field(tagField)
 	kind, _ := s.Head.Field("content-type")
 	refused := ""
 	switch {
-	case h.ends:
-		return
 	case subtle.ConstantTimeCompare([]byte(tag), []byte(h.t.ask)) != 1:
 		refused = "403 This port serves a trial of tare, and the request is not of it."
 	case h.t.grpc && (s.Head.Method != "POST" || !strings.HasPrefix(kind, "application/grpc")):
 		refused = "415 A trial of tare with gRPC has only calls of it."
-	case h.t.grpc && !isFramed(s.Start, s.Body):
+	case h.t.grpc && s.Lane != goesOn && !isFramed(s.Start, s.Body):
 		refused = "400 The message of the call is compressed, or not as long as it says."
 	case s.Head.Method != "GET" && s.Head.Method != "POST":
 		refused = "501 A trial of tare has only GET and POST."
@@ -144,8 +168,13 @@ func (h *http2Served) Message(s *http2.Stream) {
 		return
 	}
 	h.ours = true
+	h.conn.Respond(s, h.response())
+}
+
+// response returns the response to a request, made anew each second.
+func (h *http2Served) response() *http2.Message {
 	if now := time.Now(); h.answer == nil || now.Unix() != h.second {
 		h.second, h.answer = now.Unix(), h.t.response2(now)
 	}
-	h.conn.Respond(s, h.answer)
+	return h.answer
 }

@@ -23,12 +23,14 @@ func http2Params(kind string, flows, streams int, request, response study.Size) 
 func TestHTTP2Conformance(t *testing.T) {
 	loopback.Room(t)
 	i := 0
-	for _, kind := range []string{"http2", "grpc"} {
+	for _, of := range [][2]string{{"http2", ""}, {"grpc", ""}, {"grpc", study.Bidi}} {
+		kind, streaming := of[0], of[1]
 		for _, sizes := range [][2]study.Size{{0, 1}, {0, 1024}, {3000, 200_000}, {5 << 20, 20_000}, {300_000, 300_000}} {
 			for _, many := range [][2]int{{1, 1}, {1, 8}, {3, 2}} {
 				i++
 				for j, on := range covering(i) {
 					p := http2Params(kind, many[0], many[1], sizes[0], sizes[1])
+					p.Streaming = streaming
 					large := int64(sizes[0]+sizes[1])*int64(many[0]*many[1]) > 2<<20 // no request would begin in the timed part of a slice
 					switch scheduled := (i/2+j)%2 == 0; {
 					case scheduled && large:
@@ -44,7 +46,7 @@ func TestHTTP2Conformance(t *testing.T) {
 					if i%4 < 2 {
 						p.TLS = study.On
 					}
-					name := fmt.Sprintf("%s, %s, tls %q, %v bytes, %d flows of %d, rate %d, CPU %d", on, kind, p.TLS, sizes, many[0], many[1], p.TransactionRate, p.CPU)
+					name := fmt.Sprintf("%s, %s %s, tls %q, %v bytes, %d flows of %d, rate %d, CPU %d", on, kind, streaming, p.TLS, sizes, many[0], many[1], p.TransactionRate, p.CPU)
 					_, c, s, err := loopback.Grown(t.Context(), loopback.KindOf(over(on.Client), kind), loopback.KindOf(over(on.Server), kind), p)
 					if err != nil {
 						t.Errorf("%s: %v", name, err)

@@ -27,6 +27,7 @@ type httpFlow struct {
 	bytes  int  // of the response so far
 	opened bool // the exchange began with a connection
 	busy   bool // an exchange is in progress
+	asked  bool // its request was begun, in HTTP/2
 
 	from, connected, first time.Duration // of its exchange; from is when that was due, with a schedule
 	whole                  time.Duration // when the response was there, if the end of the connection comes later; else 0

@@ -202,6 +202,9 @@ func fill(w Workload, spec WorkloadSpec, profile string, limited, quota bool) (W
 	length := spec.Lengths[profile]
 	def := layered(spec.defaults(profile), spec.Goals[cmp.Or(w.Goal, spec.defaults(profile).Goal)])
 	def = fit(def, w)
+	if w.ResponseMix != "" {
+		def.ResponseSize = 0
+	}
 	if length.Warmup > 0 || !def.Warmup.Given {
 		def.Warmup = WaitOf(length.Warmup.Std())
 	}
@@ -238,7 +241,8 @@ func fill(w Workload, spec WorkloadSpec, profile string, limited, quota bool) (W
 			d, _ := Find(from, key)
 			f.Value.Set(d.Value)
 		}
-		if f.Value.IsZero() && (key != "rate" || w.PacketRate == 0) {
+		replaced := key == "rate" && w.PacketRate > 0 || key == "response_size" && w.ResponseMix != ""
+		if f.Value.IsZero() && !replaced {
 			return Workload{}, fmt.Errorf("catalog: %s has no default for %s in profile %s", spec.Kind, key, profile)
 		}
 	}

@@ -183,6 +183,7 @@ func (v *validator) together(prefix string, w Workload, spec WorkloadSpec) {
 	}
 	v.pacing(prefix, w, spec)
 	v.secured(prefix, w)
+	v.mixed(prefix, w)
 	v.search(prefix, w)
 	v.concurrency(prefix, w, spec)
 	v.lengths(prefix, w)

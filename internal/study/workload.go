@@ -27,8 +27,8 @@ type Workload struct {
 	TransactionRate, Burst                            int        `json:",omitzero"`
 	Wait, Scheduling                                  string     `json:",omitzero"`
 	Offload, Fragment, Close, KeepAlive               string     `json:",omitzero"`
+	TLS, Resumption, Streaming, ResponseMix           string     `json:",omitzero"`
 	WithLoad                                          string     `json:",omitzero"`
-	TLS, Resumption, Streaming                        string     `json:",omitzero"`
 	NoDelay                                           *bool      `json:",omitzero"`
 	Direction, Family, Congestion                     string     `json:",omitzero"`
 	SendBuffer, ReceiveBuffer                         BufferSize `json:",omitzero"`
@@ -93,6 +93,7 @@ func (w *Workload) Fields() []Field {
 		key("resumption", choice(&w.Resumption, Off, On), "on: with tls and keep_alive off, a connection resumes the TLS session of one before; off when absent"),
 		key("with_load", choice(&w.WithLoad, TCPLoad), "traffic beside the exchanges, from another client to another server of the mode: tcp_stream, one stream as fast as the path carries it; none when absent"),
 		key("streaming", choice(&w.Streaming, Off, Bidi), "bidi: each of the streams is one call that goes on, and a transaction a message with its answer; off when absent: each is a call"),
+		key("response_mix", text(&w.ResponseMix, `^[0-9]+x[0-9]+[KMGi]*B?(,[0-9]+x[0-9]+[KMGi]*B?)+$`, "weights and sizes, such as 9x1KiB,1x1MiB", 0), "sizes of responses by their weights, such as 9x1KiB,1x1MiB: nine of ten have 1 KiB; replaces response_size"),
 		key("no_delay", perhaps(&w.NoDelay), "disable Nagle's algorithm"),
 		key("direction", choice(&w.Direction, Forward, Reverse, Both), "forward: the client sends; reverse: the server sends; both: both at once"),
 		key("family", choice(&w.Family, IPv4, IPv6), "ipv4 or ipv6"),

@@ -55,6 +55,9 @@ func Lacks() []Lack {
 		{Key: "request_size", Value: "any", Tools: asking, Fatal: true, has: func(j job) bool { return j.RequestSize > 0 }, text: func(j job) string {
 			return j.Tool + " is run for requests without a body only; remove request_size"
 		}},
+		{Key: "response_mix", Value: "any", Tools: asking, Fatal: true, has: func(j job) bool { return j.ResponseMix != "" }, text: func(j job) string {
+			return j.Tool + " asks for one size; set response_size instead of response_mix"
+		}},
 		{Key: "keep_alive", Value: "`off`", Tools: asking, Fatal: true, has: func(j job) bool { return j.KeepAlive == study.Off }, text: func(j job) string {
 			return j.Tool + " is run for connections that stay open only; set keep_alive to on"
 		}},

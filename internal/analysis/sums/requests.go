@@ -35,7 +35,10 @@ func Requests(workloads []study.Workload) []result.Requests {
 		if w.RequestSize > 0 {
 			add("request_size", w.RequestSize.String())
 		}
-		add("response_size", w.ResponseSize.String())
+		if w.ResponseSize > 0 {
+			add("response_size", w.ResponseSize.String())
+		}
+		add("response_mix", w.ResponseMix)
 		number("transaction_rate", w.TransactionRate)
 		out = append(out, r)
 	}

@@ -136,7 +136,7 @@ func (c *httpClient) waitAlone(d time.Duration) error {
 	case !f.busy || f.stream == nil:
 		at := c.due.Clock.Since()
 		return c.due.Clock.SleepUntil(at+min(d, socket.PollTimeout), c.over)
-	case f.sent == c.ask.size:
+	case f.sent == f.ask.size:
 		if !c.t.reuse { // a short connection stays as it was opened, without waiting calls
 			if ready, err := socket.PollFD(f.stream.FD(), unix.POLLIN, socket.PollTimeout); !ready || err != nil {
 				return err
@@ -196,6 +196,7 @@ func (c *httpClient) beginDue(f *httpFlow, at time.Duration) error {
 // begin starts a flow's next exchange, which begins at from.
 func (c *httpClient) begin(f *httpFlow, from time.Duration) error {
 	f.from, f.begun, f.first, f.sent, f.bytes, f.busy, f.opened = from, from, 0, 0, 0, true, false
+	c.choose(f)
 	if c.Open() {
 		f.begun = c.due.Clock.Since()
 	}
@@ -233,8 +234,8 @@ func (c *httpClient) connectFlow(f *httpFlow) error {
 
 // send sends as much of the request as possible. A socket accepts it as soon as it is connected.
 func (c *httpClient) send(f *httpFlow) error {
-	for f.sent < c.ask.size {
-		n, err := socket.SendNow(f.stream.FD(), c.ask.after(f.sent))
+	for f.sent < f.ask.size {
+		n, err := socket.SendNow(f.stream.FD(), f.ask.after(f.sent))
 		if err == socket.ErrAgain { //nolint:errorlint // returned unwrapped, in the hot loop
 			return nil
 		}
@@ -282,7 +283,7 @@ func (c *httpClient) advance(f *httpFlow) error {
 	if f.stream == nil {
 		return nil
 	}
-	if f.busy && f.sent < c.ask.size {
+	if f.busy && f.sent < f.ask.size {
 		if f.sent == 0 && f.opened {
 			f.connected = c.due.Clock.Since()
 		}

@@ -29,7 +29,7 @@ func (httpRequests) Spec() traffic.Spec {
 		Params: []string{"flows", "response_size", "keep_alive", "family", "congestion_control", "send_buffer",
 			"receive_buffer", "placement", "slice", "warmup", "duration"},
 		ManyFlows: true,
-		Optional:  []string{"request_size", "transaction_rate", "wait", "scheduling", "tls", "resumption", "pairs", "tool", "verify_with", "with_load"},
+		Optional:  []string{"request_size", "transaction_rate", "wait", "scheduling", "tls", "resumption", "response_mix", "pairs", "tool", "verify_with", "with_load"},
 		Defaults: study.Workload{
 			Flows: 1, ResponseSize: 1 << 10, KeepAlive: study.On, Family: study.IPv4, Congestion: "cubic",
 			SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), Placement: study.OneCore,
@@ -50,6 +50,7 @@ type httpTrial struct {
 	connections int
 	grpc        bool // the requests are calls of gRPC
 	streaming   bool // or messages within calls that go on
+	mix         mix
 	// ask and answer are the tags of its requests and responses.
 	ask, answer string
 	// server and client are the ends of its connections in TLS, each nil without TLS and at the other end.
@@ -70,12 +71,20 @@ func newHTTPTrial(p traffic.Params) (httpTrial, error) {
 	case p.TransactionRate > exchange.MaxRate:
 		return t, fmt.Errorf("%s: %d transactions/s: use at most %d", p.Kind, p.TransactionRate, int64(exchange.MaxRate))
 	}
+	t.mix = mix{sizes: []study.Size{p.ResponseSize}}
+	if p.ResponseMix != "" {
+		all, err := study.ParseMix(p.ResponseMix)
+		if err != nil {
+			return t, fmt.Errorf("%s: %w", p.Kind, err)
+		}
+		t.mix = newMix(all)
+	}
 	return t, nil
 }
 
-// request returns the request of the trial, to that address.
-func (t httpTrial) request(to netip.AddrPort) outgoing {
-	q := http1.Request{Method: "GET", Target: "/", Host: to.String(), Body: int64(t.RequestSize), Fields: []http1.Field{
+// request returns the request of the trial for a size, to that address.
+func (t httpTrial) request(to netip.AddrPort, size int) outgoing {
+	q := http1.Request{Method: "GET", Target: t.mix.target(size), Host: to.String(), Body: int64(t.RequestSize), Fields: []http1.Field{
 		{Name: "User-Agent", Value: "tare"}, {Name: "Accept-Encoding", Value: "identity"}, {Name: http1.TagField, Value: t.ask},
 	}}
 	if t.RequestSize > 0 {
@@ -88,13 +97,14 @@ func (t httpTrial) request(to netip.AddrPort) outgoing {
 	return newOutgoing(q.Append(nil), int(t.RequestSize))
 }
 
-// response returns the response of the trial, of that time.
-func (t httpTrial) response(now time.Time, closes bool) outgoing {
-	s := http1.Response{Status: http1.StatusOK, Body: int64(t.ResponseSize), Close: closes, Fields: []http1.Field{
+// response returns the response of the trial of a size, of that time.
+func (t httpTrial) response(now time.Time, closes bool, size int) outgoing {
+	body := t.mix.sizes[size]
+	s := http1.Response{Status: http1.StatusOK, Body: int64(body), Close: closes, Fields: []http1.Field{
 		{Name: "Date", Value: now.UTC().Format(http1.TimeFormat)}, {Name: "Server", Value: "tare"}, {Name: "Cache-Control", Value: "no-store"},
 		{Name: "Content-Type", Value: "application/octet-stream"}, {Name: http1.TagField, Value: t.answer},
 	}}
-	return newOutgoing(s.Append(nil), int(t.ResponseSize))
+	return newOutgoing(s.Append(nil), int(body))
 }
 
 // outgoing is a message to send: a head, and a body of zeros of which a part is kept.
@@ -210,9 +220,12 @@ func (w httpRequests) dial(_ context.Context, p traffic.Params) (traffic.ClientD
 	}
 	n := w.of(t)
 	s := newHTTPSession(t, addr)
-	s.request, s.ask = n.request, t.request(addr)
+	s.request = n.request
+	for size := range t.mix.sizes {
+		s.asks = append(s.asks, t.request(addr, size))
+	}
 	for i := range s.flows {
-		s.flows[i].reader = http1.NewResponseReader(int64(t.ResponseSize) + maxStrangeBody)
+		s.flows[i].reader = http1.NewResponseReader(int64(t.mix.largest()) + maxStrangeBody)
 	}
 	return s, nil
 }

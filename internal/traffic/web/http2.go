@@ -33,7 +33,7 @@ func (w http2Requests) Spec() traffic.Spec {
 	spec := httpRequests{}.Spec()
 	spec.ManyFlows, spec.FewFlows = false, true
 	spec.Params = append([]string{"streams", "tls"}, without(spec.Params, "keep_alive")...)
-	spec.Optional = without(without(spec.Optional, "resumption"), "tls")
+	spec.Optional = without(without(without(spec.Optional, "resumption"), "tls"), "response_mix")
 	spec.Defaults.KeepAlive, spec.Defaults.TLS = "", study.Off
 	spec.Kind, spec.Title, spec.StandsFor, spec.Defaults.Streams = "http2", "HTTP/2 requests", "a web service or an API behind a proxy that speaks HTTP/2: several requests at once on a connection", 10
 	if w.grpc {
@@ -161,7 +161,7 @@ func (t *httpTrial) check2(s *http2.Stream) error {
 	}
 	if h.Status != http1.StatusOK || tag != t.answer || coding != "" || s.Body != int64(size) && !t.streaming {
 		to, _ := h.Field("location")
-		return t.wrong(h.Status, tag, to, coding, s.Body)
+		return t.wrong(h.Status, tag, to, coding, s.Body, t.ResponseSize)
 	}
 	if t.grpc && !t.streaming && !isFramed(s.Start, s.Body) {
 		return &answerError{httpOther, "the message of the response is compressed, or not as long as it says"}
@@ -175,7 +175,7 @@ func (t *httpTrial) checkPart(s *http2.Stream) error {
 	switch {
 	case s.Head.Status != http1.StatusOK || tag != t.answer:
 		to, _ := s.Head.Field("location")
-		return t.wrong(s.Head.Status, tag, to, "", s.Body)
+		return t.wrong(s.Head.Status, tag, to, "", s.Body, t.ResponseSize)
 	case s.Part != int64(t.ResponseSize):
 		return &answerError{httpOther, fmt.Sprintf("the message of the response has %d bytes, not %d", s.Part, t.ResponseSize)}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"tare/internal/study"
 	"tare/internal/traffic/connection"
 	"tare/internal/traffic/http1"
 	"tare/internal/traffic/http2"
@@ -96,22 +97,22 @@ func (f httpFailure) systematic() bool {
 	return f == httpInsecure || f == httpMalformed || f == httpOther
 }
 
-// check returns what is wrong with a complete response.
-func (t *httpTrial) check(h *http1.Head, body int64) error {
+// check returns what is wrong with a complete response, which is to have that size.
+func (t *httpTrial) check(h *http1.Head, body int64, want study.Size) error {
 	tag, _ := h.Field(http1.TagField)
 	coding, _ := h.Field("Content-Encoding")
 	if h.Is("Content-Encoding", "identity") {
 		coding = nil
 	}
-	if h.Status == http1.StatusOK && string(tag) == t.answer && len(coding) == 0 && body == int64(t.ResponseSize) {
+	if h.Status == http1.StatusOK && string(tag) == t.answer && len(coding) == 0 && body == int64(want) {
 		return nil
 	}
 	to, _ := h.Field("Location")
-	return t.wrong(h.Status, string(tag), string(to), string(coding), body)
+	return t.wrong(h.Status, string(tag), string(to), string(coding), body, want)
 }
 
 // wrong returns what is wrong with a response that is not that of the trial, of this status, tag, location, coding and body.
-func (t *httpTrial) wrong(status int, tag, to, coding string, body int64) error {
+func (t *httpTrial) wrong(status int, tag, to, coding string, body int64, want study.Size) error {
 	other := func(format string, args ...any) error {
 		return &answerError{httpOther, fmt.Sprintf(format, args...)}
 	}
@@ -129,7 +130,7 @@ func (t *httpTrial) wrong(status int, tag, to, coding string, body int64) error 
 	case coding != "":
 		return other("something on the path compresses responses: their content encoding is %q", coding)
 	}
-	return other("the response has a body of %d bytes, not %d", body, t.ResponseSize)
+	return other("the response has a body of %d bytes, not %d", body, want)
 }
 
 // fail counts a request that began at begun, or was due then, and ended with err. It returns err if that ends the

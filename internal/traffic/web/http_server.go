@@ -80,8 +80,8 @@ const maxLinger = 1 << 20
 // httpAnswers makes the responses of a server, anew each second. It may be used by one goroutine; the responses by several.
 type httpAnswers struct {
 	t          httpTrial
-	second     int64     // that the responses are of
-	keep, last *outgoing // last is for a connection that ends
+	second     int64      // that the responses are of
+	keep, last []outgoing // by size; last is for a connection that ends
 }
 
 // refusal is the response to a request that is not answered as those of the trial are. The connection ends with it.
@@ -97,20 +97,25 @@ func refusal(status int, text string) []byte {
 func (a *httpAnswers) of(c *httpConn) (m *outgoing, refused []byte) {
 	h := c.reader.Head()
 	tag, _ := h.Field(http1.TagField)
+	size := a.t.mix.asked(h.Target)
 	switch {
 	case subtle.ConstantTimeCompare(tag, []byte(a.t.ask)) != 1:
 		return nil, refusal(http1.StatusForbidden, "This port serves a trial of tare, and the request is not of it.")
 	case string(h.Method) != "GET" && string(h.Method) != "POST":
 		return nil, refusal(http1.StatusNotImplemented, "A trial of tare has only GET and POST.")
+	case size < 0:
+		return nil, refusal(http1.StatusBadRequest, "The target of the request is no size of the trial.")
 	}
 	if now := time.Now(); now.Unix() != a.second {
-		keep, last := a.t.response(now, false), a.t.response(now, true)
-		a.second, a.keep, a.last = now.Unix(), &keep, &last
+		a.second, a.keep, a.last = now.Unix(), nil, nil // others may still be sending those before
+		for i := range a.t.mix.sizes {
+			a.keep, a.last = append(a.keep, a.t.response(now, false, i)), append(a.last, a.t.response(now, true, i))
+		}
 	}
 	if c.closes = !h.KeepAlive; c.closes {
-		return a.last, nil
+		return &a.last[size], nil
 	}
-	return a.keep, nil
+	return &a.keep[size], nil
 }
 
 // refusalOf is the response to what is no request.

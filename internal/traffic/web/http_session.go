@@ -23,11 +23,13 @@ type httpFlow struct {
 	no     int
 	stream socket.Stream // nil for none
 	reader *http1.Reader
-	sent   int  // bytes of the request
-	bytes  int  // of the response so far
-	opened bool // the exchange began with a connection
-	busy   bool // an exchange is in progress
-	asked  bool // its request was begun, in HTTP/2
+	ask    *outgoing  // its request, in HTTP/1.1
+	want   study.Size // of the response to it
+	sent   int        // bytes of the request
+	bytes  int        // of the response so far
+	opened bool       // the exchange began with a connection
+	busy   bool       // an exchange is in progress
+	asked  bool       // its request was begun, in HTTP/2
 
 	from, connected, first time.Duration // of its exchange; from is when that was due, with a schedule
 	whole                  time.Duration // when the response was there, if the end of the connection comes later; else 0
@@ -57,7 +59,7 @@ func (w *httpWindow) took(f *httpFlow, b []byte, at time.Duration) (done bool, e
 	case n < len(b):
 		return false, &answerError{httpOther, "the server sent more than the response"}
 	}
-	return true, w.t.check(f.reader.Head(), f.reader.Body())
+	return true, w.t.check(f.reader.Head(), f.reader.Body(), f.want)
 }
 
 // ended reads the end of the connection of a flow, as took does.
@@ -68,7 +70,7 @@ func (w *httpWindow) ended(f *httpFlow) (done bool, err error) {
 	case !done:
 		return false, connection.ErrPeerClosed
 	}
-	return true, w.t.check(f.reader.Head(), f.reader.Body())
+	return true, w.t.check(f.reader.Head(), f.reader.Body(), f.want)
 }
 
 // answered reports whether the whole response of a flow's exchange has arrived.
@@ -76,7 +78,7 @@ func (f *httpFlow) answered() bool { return f.bytes > 0 && f.reader.Complete() }
 
 // keeps reports whether the connection of a flow serves its next request, too.
 func (w *httpWindow) keeps(f *httpFlow) bool {
-	return w.t.reuse && f.answered() && f.sent == w.ask.size && f.reader.Head().KeepAlive
+	return w.t.reuse && f.answered() && f.sent == f.ask.size && f.reader.Head().KeepAlive
 }
 
 // done counts the exchange of a flow that ended at at.
@@ -97,7 +99,8 @@ type httpSession struct {
 	request   func(context.Context, *httpWindow) error // runs the flows for one window
 	t         httpTrial
 	addr      netip.AddrPort
-	ask       outgoing
+	asks      []outgoing // by size
+	turn      int        // requests of a mix so far
 	flows     []httpFlow
 	buf       []byte // for one thread
 	hist      *traffic.Distribution
@@ -219,12 +222,14 @@ func (s *httpSession) Close() traffic.Report {
 	}
 	w := &r.Window
 	w.RTT, w.FirstByte, w.Connect = s.hist, s.firstByte, s.connect
-	w.Sent = w.Messages * int64(s.ask.size)
+	if len(s.asks) > 0 { // all of one size
+		w.Sent = w.Messages * int64(s.asks[0].size)
+	}
 	if s.total > 0 {
 		w.Received = int64(float64(s.received) * float64(w.Messages) / float64(s.total))
 	}
 	for _, n := range s.streams {
-		w.Streams = append(w.Streams, n*int64(s.t.ResponseSize))
+		w.Streams = append(w.Streams, int64(float64(n)*s.t.mix.mean()))
 	}
 	r.Notes, r.OwnTime = append(r.Notes, s.notes()...), s.t.ownTime()
 	return r
@@ -260,6 +265,9 @@ func bytesOf(c socket.Stream) secure.Bytes {
 // because of TLS: the messages of the handshake and its end, one a record. recordSize is the most payload of a record.
 const handshakeRecords, recordSize = 16, 16 << 10
 
+// leastSegment is the payload of the smallest segments that every path carries.
+const leastSegment = 536
+
 // estimate adds an upper bound of what the connections of a trial with one request each put on the wire at one endpoint,
 // as tcp_crr has it. raw is what those in TLS sent and received.
 func (t *httpTrial) estimate(r *traffic.Report, connections, messages, resent int64, raw secure.Bytes) {
@@ -270,6 +278,9 @@ func (t *httpTrial) estimate(r *traffic.Report, connections, messages, resent in
 		out, in = each(raw.Sent), each(raw.Received)
 		r.TCP.Segments += uint64(connections) * uint64(handshakeRecords+(out+in)/recordSize)
 	}
+	if t.mix.order != nil { // large responses have more segments than those of the mean size
+		r.TCP.Segments += uint64(r.Sent+r.Received) / leastSegment
+	}
 	connection.Estimate(r, connections, out, in, resent)
 }
 
@@ -277,15 +288,15 @@ func (t *httpTrial) estimate(r *traffic.Report, connections, messages, resent in
 // calls many times as long.
 const mostOwnRead = 1 << 20
 
-// tcp.ownTime is [traffic.OwnTime] of http, with the reading of a response; nil in TLS and of HTTP/2, which are not measured.
+// ownTime is [traffic.OwnTime] of http, with the reading of a response; nil in TLS, of HTTP/2 and of a mix, which are not measured.
 func (t *httpTrial) ownTime() *float64 {
 	p, ok := exchange.OwnParams(t.Params)
-	if !ok || t.secured() || t.of2() {
+	if !ok || t.secured() || t.of2() || t.mix.order != nil {
 		return nil
 	}
 	s := &httpSession{t: *t, hist: traffic.NewDistribution(), firstByte: traffic.NewDistribution(), connect: traffic.NewDistribution(), streams: make([]int64, p.Streams)}
 	w := &httpWindow{exchange.NewWindow(p, 0, s.hist, s.streams), s}
-	f, answer := httpFlow{reader: http1.NewResponseReader(int64(t.ResponseSize))}, t.response(time.Now(), !t.reuse)
+	f, answer := httpFlow{reader: http1.NewResponseReader(int64(t.ResponseSize)), want: t.ResponseSize}, t.response(time.Now(), !t.reuse, 0)
 	if answer.size > mostOwnRead {
 		return nil
 	}

@@ -299,7 +299,7 @@ func TestHTTPServerOfStrangers(t *testing.T) {
 				return c
 			}
 			dial() // silent
-			request := trial.request(netip.MustParseAddrPort(address))
+			request := trial.request(netip.MustParseAddrPort(address), 0)
 			whole := request.after(0)
 			for text, status := range map[string]string{
 				"GET / HTTP/1.1\n\n":       "400 Bad Request",
@@ -331,7 +331,7 @@ func TestHTTPServerOfStrangers(t *testing.T) {
 						b = b[k:]
 						if done {
 							want--
-							must.Do(t, trial.check(reader.Head(), reader.Body()))
+							must.Do(t, trial.check(reader.Head(), reader.Body(), p.ResponseSize))
 						}
 					}
 				}

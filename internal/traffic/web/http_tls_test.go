@@ -264,14 +264,14 @@ func TestHTTPTLSServerOfStrangers(t *testing.T) {
 			}
 		}
 		c := tls.Client(dial(), &tls.Config{InsecureSkipVerify: true})
-		request := trial.request(netip.MustParseAddrPort(address))
+		request := trial.request(netip.MustParseAddrPort(address), 0)
 		must.Get(c.Write(request.after(0)))(t)
 		reader := http1.NewResponseReader(100)
 		for buf, done := make([]byte, 4096), false; !done; {
 			size := must.Get(c.Read(buf))(t)
 			_, done = must.Get2(reader.Read(buf[:size]))(t)
 		}
-		must.Do(t, trial.check(reader.Head(), reader.Body()))
+		must.Do(t, trial.check(reader.Head(), reader.Body(), p.ResponseSize))
 		if r := stop(); r.Messages != 1 || r.Refused != len(strangers)+2 || r.Connections != 1 {
 			t.Errorf("%s: %d messages, %d refused of %d, %d connections", n.name, r.Messages, r.Refused, len(strangers)+2, r.Connections)
 		}

@@ -86,6 +86,7 @@ func requestHTTPFlow(ctx context.Context, over socket.TCP, w *httpWindow, f *htt
 func exchangeHTTP(ctx context.Context, over socket.TCP, w *httpWindow, f *httpFlow, buf []byte, start clock.Instant) error {
 	w.Mu.Lock()
 	made := w.made
+	w.choose(f)
 	w.Mu.Unlock()
 	ctx, cancel := context.WithTimeoutCause(ctx, connection.ReplyTimeout(), connection.NoReplyError(w.addr, max(made-1, 0)))
 	defer cancel()
@@ -175,8 +176,8 @@ func readToEnd(ctx context.Context, c socket.Stream, buf []byte, most int) {
 // askHTTP sends the request of a flow and receives the response. A server may answer before it has the whole request.
 func askHTTP(ctx context.Context, w *httpWindow, f *httpFlow, buf []byte, start clock.Instant) error {
 	var failed error
-	for f.sent < w.ask.size && failed == nil {
-		n, err := f.stream.Write(w.ask.after(f.sent))
+	for f.sent < f.ask.size && failed == nil {
+		n, err := f.stream.Write(f.ask.after(f.sent))
 		f.sent += n
 		if err != nil && !socket.IsAgain(err) {
 			failed = err

@@ -9,6 +9,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/plan"
 	"tare/internal/result"
+	"tare/internal/study"
 	"tare/internal/traffic"
 	"tare/internal/traffic/workloads"
 )
@@ -29,6 +30,24 @@ func (r *measurement) loadBeside(tr *trialRun, limit time.Duration) (*pair, erro
 	host := r.cfg.Machines
 	client, server := placeOn(without(host, first.clientSide.CPU, first.serverSide.CPU), w.Placement, ends)
 	return r.pair(traffic.ParamsOf(w), ends, limit, client, server)
+}
+
+// whyNot says why the mode cannot carry a workload, or the load beside it; empty if it can, and for a workload that is not known, whose trials
+// say so.
+func (s *modeUnderTest) whyNot(w study.Workload) string {
+	made, err := workloads.Named(w.Kind)
+	if err != nil {
+		return ""
+	}
+	if why := s.mode.WhyNot(w, made.Spec(), s.study.With); why != "" {
+		return why
+	}
+	if load, ok := plan.LoadBeside(w); ok {
+		if why := s.whyNot(load); why != "" {
+			return fmt.Sprintf("of its load, %s, %s", load.Kind, why)
+		}
+	}
+	return ""
 }
 
 // without are machines without the CPUs that others use, where any is left.

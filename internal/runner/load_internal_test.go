@@ -44,6 +44,20 @@ func TestLoadThatFails(t *testing.T) {
 	}
 }
 
+// A mode that cannot carry the load of a workload does not carry the workload.
+func TestLoadThatIsNotCarried(t *testing.T) {
+	s := &modeUnderTest{mode: driver.Mode{Cannot: func(w study.Workload, _ traffic.Spec, _ map[string]string) string {
+		if w.Kind == "http" {
+			return ""
+		}
+		return "it sends no requests"
+	}}}
+	must.Equal(t, "", s.whyNot(study.Workload{Kind: "http"}))
+	must.Equal(t, "it sends no requests", s.whyNot(study.Workload{Kind: "tcp_rr"}))
+	must.Equal(t, "of its load, tcp_stream, it sends no requests", s.whyNot(study.Workload{Kind: "http", WithLoad: study.TCPLoad}))
+	must.Equal(t, "", s.whyNot(study.Workload{Kind: "of a later version"}))
+}
+
 // A load that carried nothing in its window is no load, and its goodput is a metric of the trial.
 func TestLoadIsJudged(t *testing.T) {
 	tr := inTwo(t, 1000)

@@ -19,7 +19,6 @@ import (
 	"tare/internal/runner/evidence"
 	"tare/internal/study"
 	"tare/internal/timelimit"
-	"tare/internal/traffic/workloads"
 	"tare/internal/warning"
 )
 
@@ -220,11 +219,7 @@ func (r *testbed) dropUnsupported(s *modeUnderTest) (none bool) {
 	var left []study.Workload
 	why := map[string]string{}
 	for _, w := range r.schedule.Plan.Workloads {
-		made, err := workloads.Named(w.Kind)
-		if err != nil {
-			continue // its trials say so
-		}
-		if why[w.ID] = s.mode.WhyNot(w, made.Spec(), s.study.With); why[w.ID] != "" {
+		if why[w.ID] = s.whyNot(w); why[w.ID] != "" {
 			left = append(left, w)
 			last = r.schedule.Drop(s.mode.ID, w.ID)
 		}

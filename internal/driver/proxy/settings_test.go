@@ -45,6 +45,7 @@ func TestCannotRead(t *testing.T) {
 		{study.Workload{Kind: "grpc"}, nil, ""},
 		{study.Workload{Kind: "http2"}, nginx, "nginx speaks HTTP/1.1"},
 		{study.Workload{Kind: "http", TLS: study.On}, nil, "it is in TLS from client to server"},
+		{study.Workload{Kind: "grpc", Streaming: study.Bidi}, nil, "each of its calls is one request with many messages"},
 		{study.Workload{Kind: "http", Tool: "wrk"}, nil, "an external tool does not count"},
 		{study.Workload{Kind: "tcp_rr"}, nil, "it sends no requests of HTTP"},
 	} {

@@ -50,7 +50,7 @@ func (tr *trialRun) explain(ctx context.Context) {
 // large as the path lets them be.
 func (tr *trialRun) sendsLarger(size int) bool {
 	w := tr.Workload
-	return w.Kind == "tcp_stream" || int(max(w.PayloadSize, w.RequestSize, w.ResponseSize))+ipv6Header+tcpHeader > size
+	return w.Kind == "tcp_stream" || int(max(w.PayloadSize, w.RequestSize, w.LargestResponse()))+ipv6Header+tcpHeader > size
 }
 
 // withSizes adds to a cause which packets passed when the path was set up, if others did not.

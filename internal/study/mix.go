@@ -40,6 +40,16 @@ func ParseMix(text string) ([]Mixed, error) {
 	return all, nil
 }
 
+// LargestResponse is the size of the largest response, 0 if the workload sets none.
+func (w Workload) LargestResponse() Size {
+	largest := w.ResponseSize
+	all, _ := ParseMix(w.ResponseMix) // none without a mix
+	for _, m := range all {
+		largest = max(largest, m.Size)
+	}
+	return largest
+}
+
 // mixed checks a mix of sizes, which replaces the one size.
 func (v *validator) mixed(prefix string, w Workload) {
 	if w.ResponseMix == "" || !v.readable(prefix+"response_mix") {

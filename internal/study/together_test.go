@@ -41,6 +41,27 @@ func TestTogether(t *testing.T) {
 	}
 }
 
+// A mix of sizes is checked, and replaces the one size, also when a resolved study is read again.
+func TestMixTogether(t *testing.T) {
+	c := studytest.Catalog()
+	c.Workloads = append(c.Workloads, study.WorkloadSpec{Kind: "http", Params: []string{"response_size"}, Optional: []string{"response_mix"}, Defaults: study.Workload{ResponseSize: 1 << 10}, Metric: "transaction_rate"})
+	decode := func(lines string) (study.Study, error) {
+		return studyfile.Decode("s.yaml", []byte("modes: [host]\nworkloads:\n  - workload: http\n    response_mix: "+lines+"\n"), c)
+	}
+	for lines, want := range map[string]string{
+		"9x1KiB,1x1MiB\n    response_size: 1KiB": "s.yaml:4: response_mix and response_size both set the size of responses; remove one of them",
+		"1x17MiB,1x1":                            `s.yaml:4: response_mix is "1x17MiB,1x1": "1x17MiB" has no size from 1 to 16MiB`,
+		"9x1KiB":                                 `response_mix is "9x1KiB"; want weights and sizes, such as 9x1KiB,1x1MiB`,
+		"12":                                     "response_mix",
+	} {
+		_, err := decode(lines)
+		must.FailFor(t, lines, err, want)
+	}
+	s := must.Get(study.Resolve(must.Get(decode("9x1KiB,1x1MiB"))(t), c))(t)
+	again := must.Get(study.Resolve(must.Get(studyfile.Decode("study.yaml", []byte(marshal(t, s)), c))(t), c))(t)
+	must.Equal(t, []any{study.Size(0), "9x1KiB,1x1MiB"}, []any{again.Workloads[0].ResponseSize, again.Workloads[0].ResponseMix})
+}
+
 // A tunnel that the lab's underlay cannot carry is known before anything is built.
 func TestTunnelFits(t *testing.T) {
 	for text, want := range map[string]string{

@@ -28,6 +28,9 @@ const (
 	// Calico is Calico with VXLAN, which enforces network policies. With the vxlanMode
 	// CrossSubnet of its IPPool, pods are connected by routes.
 	Calico CNI = "calico"
+	// KubeRouter is kube-router with routes by BGP, which enforces network policies. Services are
+	// kube-proxy's.
+	KubeRouter CNI = "kube-router"
 )
 
 // Options say what kind of cluster is needed.
@@ -57,7 +60,7 @@ func programs(t testing.TB) string {
 		}
 		dir = filepath.Join(cache, "tare", "kubernetes", version(t))
 	}
-	for _, name := range []string{"bin/kubelet", "bin/flanneld", "bin/etcd", "bin/containerd", "bin/pause", "bin/metallb-speaker", "bin/calico-felix", "bin/ipset", "cni/flannel", "cni/bridge", "cni/multus"} {
+	for _, name := range []string{"bin/kubelet", "bin/flanneld", "bin/etcd", "bin/containerd", "bin/pause", "bin/metallb-speaker", "bin/calico-felix", "bin/kube-router", "bin/ipset", "cni/flannel", "cni/bridge", "cni/multus"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			testneed.Missing(t, testneed.Kubernetes, err)
 		}

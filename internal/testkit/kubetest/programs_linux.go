@@ -44,7 +44,7 @@ func (c *Cluster) control(t testing.TB) {
 		"--use-service-account-credentials=true", "--leader-elect=false", "--bind-address=127.0.0.1", "--service-cluster-ip-range=" + c.both(c.services(), c.services6()),
 		"--cluster-signing-cert-file=" + c.path("ca.crt"), "--cluster-signing-key-file=" + c.path("ca.key"),
 	}
-	if c.options.CNI == Flannel {
+	if c.options.CNI == Flannel || c.options.CNI == KubeRouter {
 		managed = append(managed, "--allocate-node-cidrs=true", "--cluster-cidr="+c.pods().String(), "--node-cidr-mask-size=24")
 	}
 	const etcd = "http://127.0.0.1:2379"
@@ -168,8 +168,11 @@ func (c *Cluster) cni(h *lab.Host, file func(base, text string) string) []step {
 {"type": "portmap", "capabilities": {"portMappings": true}, "snat": true}]}`, c.ranges(c.podsOf(h), c.PodsIPv6(h))))
 		return []step{install}
 	}
-	if c.options.CNI == Calico {
+	switch c.options.CNI {
+	case Calico:
 		return c.calico(h, file, install)
+	case KubeRouter:
+		return c.kubeRouter(h, file, install)
 	}
 	install.After = flannelEnv
 	install.Args[1] = file("flannel.conflist", `{"cniVersion": "0.3.1", "name": "cbr0", "plugins": [

@@ -19,6 +19,7 @@ import (
 type machine struct {
 	t         *testing.T
 	dir, path string
+	env       []string // beside what run sets
 }
 
 // tools are what the scripts need of every system.
@@ -89,6 +90,7 @@ func (m *machine) run(script string, args ...string) (code int, out, errs string
 	m.t.Helper()
 	cmd := exec.CommandContext(m.t.Context(), "bash", append([]string{script}, args...)...)
 	cmd.Env = []string{"PATH=" + m.path, "HOME=" + m.dir, "TARE_CACHE=" + m.dir + "/cache", "TARE_SETUP_PAUSE=0", "TARE_SETUP_ADMIN="}
+	cmd.Env = append(cmd.Env, m.env...)
 	cmd.WaitDelay = time.Minute
 	var stdout, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -244,5 +246,17 @@ func TestInstall(t *testing.T) {
 	got, err := os.ReadFile(filepath.Join(m.dir, "cache/installed/packages"))
 	if err != nil || string(got) != "openvswitch-switch\n" {
 		t.Errorf("recorded is %q, %v", got, err)
+	}
+}
+
+// A version of Kubernetes that is not pinned is named with those that are.
+func TestSetUpKubernetesVersion(t *testing.T) {
+	t.Chdir("..")
+	m := newMachine(t)
+	m.env = []string{"TARE_KUBERNETES_VERSION=1.2"}
+	code, out, errs := m.run("scripts/setup-kubernetes")
+	want := "setup-kubernetes: no Kubernetes 1.2 is pinned: unset TARE_KUBERNETES_VERSION, or set it to one of: 1.37\n"
+	if code != 2 || out != "" || errs != want {
+		t.Errorf("exit status %d, stdout %q, stderr %q; want 2 and %q", code, out, errs, want)
 	}
 }

@@ -238,7 +238,7 @@ func proxyFacts(data map[string]string) []result.Fact {
 		return []result.Fact{unknownFact(FactProxyMode, err)}
 	}
 	of := map[string]section{"": conf.IPTables, "iptables": conf.IPTables, "nftables": conf.NFTables, "ipvs": conf.IPVS}[conf.Mode]
-	out := []result.Fact{{Name: FactProxyMode, Value: text(cmp.Or(conf.Mode, "iptables, the default"))}}
+	out := []result.Fact{{Name: FactProxyMode, Value: text(cmp.Or(conf.Mode, "iptables, the default before Kubernetes 1.40"))}}
 	for _, f := range []result.Fact{{Name: "kube-proxy syncPeriod", Value: of.SyncPeriod}, {Name: "kube-proxy minSyncPeriod", Value: of.MinSyncPeriod}} {
 		if f.Value != "" && f.Value != "0s" {
 			f.Value = text(f.Value)

@@ -27,7 +27,7 @@ func TestNetworkConfigurations(t *testing.T) {
 		"cilium":          {fmt.Sprint(ciliumFacts(map[string]string{"routing-mode": "native", "enable-wireguard": "true", "debug": "false"})), "[{cilium routing-mode native} {cilium enable-wireguard true}]"},
 		"antrea":          {fmt.Sprint(antreaFacts(map[string]string{"antrea-agent.conf": "trafficEncapMode: encap\ndefaultMTU: 0\nother: 1\n"})), "[{antrea trafficEncapMode encap} {antrea defaultMTU 0}]"},
 		"proxy":           {fmt.Sprint(proxyFacts(map[string]string{"config.conf": "mode: ipvs\nipvs:\n  syncPeriod: 10s\niptables:\n  syncPeriod: 20s\n"})), "[{kube-proxy mode ipvs} {kube-proxy syncPeriod 10s}]"},
-		"default":         {fmt.Sprint(proxyFacts(map[string]string{"config.conf": "mode: \"\"\niptables:\n  syncPeriod: 0s\n"})), "[{kube-proxy mode iptables, the default}]"},
+		"default":         {fmt.Sprint(proxyFacts(map[string]string{"config.conf": "mode: \"\"\niptables:\n  syncPeriod: 0s\n"})), "[{kube-proxy mode iptables, the default before Kubernetes 1.40}]"},
 		"no proxy config": {fmt.Sprint(proxyFacts(nil)), "[{kube-proxy mode unknown: cannot be read}]"},
 	} {
 		must.EqualFor(t, name, c.want, c.got)

@@ -5,6 +5,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,7 +27,7 @@ func main() {
 		"kube-apiserver":          apiserver.NewAPIServerCommand,
 		"kube-controller-manager": manager.NewControllerManagerCommand,
 		"kube-scheduler":          func() *cobra.Command { return scheduler.NewSchedulerCommand() },
-		"kubelet":                 func() *cobra.Command { return kubelet.NewKubeletCommand() },
+		"kubelet":                 newKubelet,
 		"kube-proxy":              proxy.NewProxyCommand,
 	}
 	name := filepath.Base(os.Args[0])
@@ -42,4 +43,16 @@ func main() {
 		os.Exit(2)
 	}
 	os.Exit(cli.Run(component()))
+}
+
+// newKubelet calls the constructor of a kubelet, which takes a context or nothing, by version.
+func newKubelet() *cobra.Command {
+	switch construct := any(kubelet.NewKubeletCommand).(type) {
+	case func() *cobra.Command:
+		return construct()
+	case func(context.Context) *cobra.Command:
+		return construct(context.Background())
+	default:
+		panic(fmt.Sprintf("kubernetes: a kubelet is constructed by a %T", construct))
+	}
 }

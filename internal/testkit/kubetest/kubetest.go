@@ -5,6 +5,7 @@
 package kubetest
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,8 +16,11 @@ import (
 )
 
 // Variable is the environment variable with the directory of what scripts/setup-kubernetes has
-// built.
-const Variable = "TARE_KUBERNETES"
+// built. VersionVariable is that with another version of Kubernetes than the default, such as 1.37.
+const (
+	Variable        = "TARE_KUBERNETES"
+	VersionVariable = "TARE_KUBERNETES_VERSION"
+)
 
 // CNI is how pods on different nodes are connected.
 type CNI string
@@ -68,16 +72,18 @@ func programs(t testing.TB) string {
 	return dir
 }
 
-// version returns the version of Kubernetes that tools/kubernetes pins.
+// version returns the version of Kubernetes that tools/kubernetes pins, as scripts/setup-kubernetes
+// reads it.
 func version(t testing.TB) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(drivertest.Root(t), "tools/kubernetes/go.mod"))
+	modules := cmp.Or(os.Getenv(VersionVariable), "go") + ".mod"
+	text, err := os.ReadFile(filepath.Join(drivertest.Root(t), "tools/kubernetes", modules))
 	if err != nil {
 		t.Fatal(err)
 	}
 	found := regexp.MustCompile(`k8s.io/kubernetes (v[0-9.]+)`).FindSubmatch(text)
 	if found == nil {
-		t.Fatal("tools/kubernetes/go.mod does not name a version of k8s.io/kubernetes")
+		t.Fatalf("tools/kubernetes/%s does not name a version of k8s.io/kubernetes", modules)
 	}
 	return string(found[1])
 }

@@ -36,9 +36,6 @@ func startHAProxy(p *placedPath, cfg proxyConfig, path string) (placedProxy, err
 // in the kernel's backlog.
 const maxConnections = 8192
 
-// route is how the names of a proxy's routes begin.
-const route = "route"
-
 // haproxyConfig is the configuration of an HAProxy. It has no log. Without strict-limits it starts where it may not open as
 // many files. An idle connection lasts as long as any trial. TLS is that of the proxies of this program: version 1.3, AES-GCM,
 // X25519, and a full handshake for each connection, in which both sides are verified, or the second proxy alone.

@@ -121,9 +121,9 @@ func TestEnginesPastHTTPProxies(t *testing.T) {
 func changed(t *testing.T, script string) {
 	t.Helper()
 	with{}.need(t)
-	real := must.Get(daemon.Find("haproxy"))(t)
+	program := must.Get(daemon.Find("haproxy"))(t)
 	dir := t.TempDir()
-	text := fmt.Sprintf("#!/bin/sh\n[ \"$1\" = -v ] && exec %[1]s -v\nsed -e '%[2]s' /run/proxy.cfg >/run/changed.cfg && exec %[1]s -db -f /run/changed.cfg\n", real, script)
+	text := fmt.Sprintf("#!/bin/sh\n[ \"$1\" = -v ] && exec %[1]s -v\nsed -e '%[2]s' /run/proxy.cfg >/run/changed.cfg && exec %[1]s -db -f /run/changed.cfg\n", program, script)
 	must.Do(t, os.WriteFile(filepath.Join(dir, "haproxy"), []byte(text), 0o755)) //nolint:gosec // it is to be run
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 }

@@ -44,6 +44,7 @@ func (p *placedPath) request(ctx context.Context, message []byte, listen, dial n
 		if err != nil {
 			return err
 		}
+		defer answer.Body.Close()
 		body, err := io.ReadAll(io.LimitReader(answer.Body, markerBytes+1))
 		if err != nil {
 			return err

@@ -9,6 +9,9 @@ import (
 	"strings"
 )
 
+// route is how the names of an HAProxy's routes begin.
+const route = "route"
+
 // haproxyQuery asks HAProxy for the statistics of its frontends (HAProxy's management guide, 9.3).
 const haproxyQuery = "show stat -1 1 -1\n"
 

@@ -255,7 +255,7 @@ func TestSetUpKubernetesVersion(t *testing.T) {
 	m := newMachine(t)
 	m.env = []string{"TARE_KUBERNETES_VERSION=1.2"}
 	code, out, errs := m.run("scripts/setup-kubernetes")
-	want := "setup-kubernetes: no Kubernetes 1.2 is pinned: unset TARE_KUBERNETES_VERSION, or set it to one of: 1.37\n"
+	want := "setup-kubernetes: no Kubernetes 1.2 is pinned: unset TARE_KUBERNETES_VERSION, or set it to one of: 1.33\n"
 	if code != 2 || out != "" || errs != want {
 		t.Errorf("exit status %d, stdout %q, stderr %q; want 2 and %q", code, out, errs, want)
 	}

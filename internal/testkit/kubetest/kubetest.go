@@ -16,7 +16,7 @@ import (
 )
 
 // Variable is the environment variable with the directory of what scripts/setup-kubernetes has
-// built. VersionVariable is that with another version of Kubernetes than the default, such as 1.37.
+// built. VersionVariable is that with another version of Kubernetes than the default, such as 1.33.
 const (
 	Variable        = "TARE_KUBERNETES"
 	VersionVariable = "TARE_KUBERNETES_VERSION"

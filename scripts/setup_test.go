@@ -119,7 +119,7 @@ func (m *machine) asked(word string) (calls []string) {
 func TestSetUp(t *testing.T) {
 	t.Chdir("..")
 	const labs = "nft ip tc ss iptables ip6tables setpriv nsenter unshare "
-	const all = labs + "iperf3 iperf wrk h2load nginx curl openssl slirp4netns pasta passt haproxy dockerd containerd runc chromium "
+	const all = labs + "iperf3 iperf wrk h2load curl openssl slirp4netns pasta passt haproxy nginx dockerd containerd runc chromium "
 	for name, tt := range map[string]struct {
 		uid   string
 		has   string // programs of the machine
@@ -132,17 +132,17 @@ func TestSetUp(t *testing.T) {
 		unpacked, named, says string
 	}{
 		"all is there":               {uid: "0", has: all, apt: true, args: "test"},
-		"a bare machine":             {uid: "0", has: "haproxy", apt: true, args: "test", code: 3, unpacked: strings.TrimSuffix(strings.ReplaceAll(all, "haproxy ", ""), "chromium "), named: "browser", says: "this distribution has no package chromium"},
-		"an ordinary user":           {uid: "1000", has: "haproxy google-chrome", apt: true, args: "test", unpacked: labs + "iperf3 pasta", says: "docker: left out: its tests need root"},
+		"a bare machine":             {uid: "0", has: "haproxy nginx", apt: true, args: "test", code: 3, unpacked: strings.TrimSuffix(strings.ReplaceAll(all, "haproxy nginx ", ""), "chromium "), named: "browser", says: "this distribution has no package chromium"},
+		"an ordinary user":           {uid: "1000", has: "haproxy nginx google-chrome", apt: true, args: "test", unpacked: labs + "iperf3 pasta", says: "docker: left out: its tests need root"},
 		"what must be installed":     {uid: "0", has: all + "newuidmap newgidmap gcc pkg-config", apt: true, args: "guest", code: 3, named: "ovs", says: "scripts/setup-tests --yes guest, or apt-get install openvswitch-switch"},
-		"Fedora":                     {uid: "0", other: "dnf", has: "nft haproxy", args: "test", code: 3, named: "iproute iptables setpriv iperf web slirp docker browser", says: "dnf install iproute iproute-tc\n"},
-		"Arch":                       {uid: "1000", other: "pacman", has: labs + "haproxy", args: "test", code: 3, named: "iperf web slirp browser", says: "pacman -S chromium ttf-dejavu\n"},
-		"openSUSE":                   {uid: "0", other: "zypper", has: labs + "haproxy", args: "browser", code: 3, named: "browser", says: "zypper install chromium dejavu-fonts\n"},
-		"Alpine":                     {uid: "0", other: "apk", has: strings.ReplaceAll(all, "passt", "") + "haproxy", args: "test", code: 3, named: "slirp", says: "no passt: apk add slirp4netns passt\n"},
+		"Fedora":                     {uid: "0", other: "dnf", has: "nft haproxy nginx", args: "test", code: 3, named: "iproute iptables setpriv iperf web slirp docker browser", says: "dnf install iproute iproute-tc\n"},
+		"Arch":                       {uid: "1000", other: "pacman", has: labs + "haproxy nginx", args: "test", code: 3, named: "iperf web slirp browser", says: "pacman -S chromium ttf-dejavu\n"},
+		"openSUSE":                   {uid: "0", other: "zypper", has: labs + "haproxy nginx", args: "browser", code: 3, named: "browser", says: "zypper install chromium dejavu-fonts\n"},
+		"Alpine":                     {uid: "0", other: "apk", has: strings.ReplaceAll(all, "passt", "") + "haproxy nginx", args: "test", code: 3, named: "slirp", says: "no passt: apk add slirp4netns passt\n"},
 		"no package manager":         {uid: "0", has: labs, args: "kubernetes", code: 3, named: "slirp kubernetes", says: "install slirp4netns passt, as Debian calls it"},
 		"another word":               {uid: "0", args: "everything", code: 2, says: "unknown argument everything"},
 		"no stage":                   {uid: "0", args: "--yes", code: 2, says: "usage"},
-		"parts of no common failure": {uid: "0", has: labs + "haproxy", apt: true, args: "test browser", code: 3, unpacked: "iperf3 dockerd", named: "browser", says: "no package chromium"},
+		"parts of no common failure": {uid: "0", has: labs + "haproxy nginx", apt: true, args: "test browser", code: 3, unpacked: "iperf3 dockerd", named: "browser", says: "no package chromium"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t)

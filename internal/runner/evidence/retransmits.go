@@ -54,9 +54,10 @@ const (
 
 // NoteLost adds a note to a trial of exchanges or connections over TCP that lost packets, with where and why as far
 // as counters show it. A bulk transfer loses packets on most paths, which is how TCP finds its rate. Segments that
-// were sent again although they had arrived are not lost (duplicate selective acknowledgements, RFC 2883).
+// were sent again although they had arrived are not lost (duplicate selective acknowledgements, RFC 2883). Beside a load the counters have
+// what that lost.
 func (t *Trial) NoteLost() {
-	if t.Failed() || OverUDP(t.Planned.Workload) || t.Planned.Workload.Kind == "tcp_stream" {
+	if w := t.Planned.Workload; t.Failed() || OverUDP(w) || w.Kind == "tcp_stream" || w.WithLoad != "" {
 		return
 	}
 	var sent, lost uint64

@@ -48,18 +48,20 @@ func TestNoteLost(t *testing.T) {
 		client netstack.Deltas
 		shared bool
 		want   string
+		load   string
 	}{
-		"loss":                 {"tcp_rr", moved(474, 26, 0), false, "5.2 % of the packets were lost and sent again: 26 of 500 packets dropped on b by rule 2 of ip fld f"},
-		"connections":          {"tcp_crr", moved(474, 26, 0), false, "5.2 % of the packets were lost and sent again: 26 of 500 packets dropped on b by rule 2 of ip fld f"},
-		"bulk transfer":        {"tcp_stream", moved(474, 26, 0), false, ""},
-		"datagrams":            {"udp_rr", moved(474, 26, 0), false, ""},
-		"late, and not lost":   {"tcp_rr", moved(474, 26, 22), false, ""},
-		"few":                  {"tcp_rr", moved(20, 4, 0), false, ""},
-		"a small share":        {"tcp_rr", moved(100_000, 26, 0), false, ""},
-		"those of others, too": {"tcp_rr", moved(474, 26, 0), true, ""},
+		"loss":                 {"tcp_rr", moved(474, 26, 0), false, "5.2 % of the packets were lost and sent again: 26 of 500 packets dropped on b by rule 2 of ip fld f", ""},
+		"connections":          {"tcp_crr", moved(474, 26, 0), false, "5.2 % of the packets were lost and sent again: 26 of 500 packets dropped on b by rule 2 of ip fld f", ""},
+		"bulk transfer":        {"tcp_stream", moved(474, 26, 0), false, "", ""},
+		"datagrams":            {"udp_rr", moved(474, 26, 0), false, "", ""},
+		"late, and not lost":   {"tcp_rr", moved(474, 26, 22), false, "", ""},
+		"few":                  {"tcp_rr", moved(20, 4, 0), false, "", ""},
+		"a small share":        {"tcp_rr", moved(100_000, 26, 0), false, "", ""},
+		"those of others, too": {"tcp_rr", moved(474, 26, 0), true, "", ""},
+		"those of a load":      {"tcp_rr", moved(474, 26, 0), false, "", study.TCPLoad},
 	} {
 		path := &driver.Path{Pairs: []driver.Pair{{Client: driver.Endpoint{Stack: "a"}, Server: driver.Endpoint{Stack: "c"}}}}
-		trial := trialOf(Config{}, mode{path: path}, plan.Trial{Workload: study.Workload{Kind: c.kind}})
+		trial := trialOf(Config{}, mode{path: path}, plan.Trial{Workload: study.Workload{Kind: c.kind, WithLoad: c.load}})
 		trial.stacks = []stackReading{{place: driver.NetworkStack{Name: "a", Shared: c.shared}, moved: c.client}, {place: driver.NetworkStack{Name: "b"}, moved: drops}}
 		trial.NoteLost()
 		said := ""

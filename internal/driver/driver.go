@@ -113,9 +113,9 @@ type Mode struct {
 	// Parts can be left out one by one, in the order in which the mode builds them on its
 	// baseline: without all of them the mode is the baseline with the driver's own set-up.
 	Parts []Part
-	// Ladder are the steps from the baseline up to a mode whose parts cannot be left out one by one: modes that
+	// PartModes are the steps from the baseline up to a mode whose parts cannot be left out one by one: modes that
 	// have one part more than the one before. Those behind the mode itself come on top of it and of each other.
-	Ladder []Rung
+	PartModes []PartMode
 	// Settings are the names of those settings of package setting that the mode accepts.
 	Settings []string
 	// Own are settings that only this mode has: its driver applies them while it builds the
@@ -163,8 +163,8 @@ const (
 // do on a network of one's own to get its cost back, as an imperative; empty where nothing is known.
 type Part struct{ ID, Title, Avoid string }
 
-// Rung is a mode, or a variant of one, with the part that it has and the rung before has not.
-type Rung struct {
+// PartMode is a mode, or a variant of one, with the part that it has and the one before has not.
+type PartMode struct {
 	Part
 	Mode string
 	With map[string]string

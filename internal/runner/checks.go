@@ -60,7 +60,7 @@ func checkReceived(at string, from, to traffic.Report) error {
 		}
 		return nil
 	}
-	// A proxy may add header fields to messages of HTTP.
+	// Content is known where proxies write messages again and may add header fields.
 	if got := cmp.Or(to.Content, to.Received); got > from.Sent {
 		return fmt.Errorf("impossible values: %d bytes sent and %d received by the %s", from.Sent, got, at)
 	}

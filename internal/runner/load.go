@@ -27,8 +27,7 @@ func (r *measurement) loadBeside(tr *trialRun, limit time.Duration) (*pair, erro
 		return nil, fmt.Errorf("the mode has no further pair of endpoints for the %s beside it", w.Kind)
 	}
 	ends, first := tr.tested.path.Pairs[n], tr.pairs[0]
-	host := r.cfg.Machines
-	client, server := placeOn(without(host, first.clientSide.CPU, first.serverSide.CPU), w.Placement, ends)
+	client, server := placeOn(without(r.cfg.Machines, first.clientSide.CPU, first.serverSide.CPU), w.Placement, ends)
 	return r.pair(traffic.ParamsOf(w), ends, limit, client, server)
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"tare/internal/agent"
 	"tare/internal/driver"
 	"tare/internal/plan"
 	"tare/internal/result"
@@ -53,6 +54,22 @@ func TestPairFails(t *testing.T) {
 		})
 		if !errors.Is(tr.err, broken) || tr.err.Error() != want {
 			t.Errorf("%d pairs: %v, want %q", n, tr.err, want)
+		}
+	}
+}
+
+// Where no proxy writes messages again, every byte that is received was sent.
+func TestContentOfRewrittenMessages(t *testing.T) {
+	for _, rewrites := range []bool{false, true} {
+		tr := inTwo(t, 0)
+		tr.tested.path.RewritesHeads = rewrites
+		tr.finish(context.Background(), func(*agent.Trial, context.Context) (client, server traffic.Report, err error) {
+			return traffic.Report{End: result.End{Sent: 100}}, traffic.Report{End: result.End{Received: 140}, Content: 60}, nil
+		})
+		must.Do(t, tr.err)
+		err := checkReceived("server", tr.pairs[0].client, tr.pairs[0].server)
+		if refused := err != nil; refused == rewrites {
+			t.Errorf("of a path that rewrites heads, %t: %v", rewrites, err)
 		}
 	}
 }

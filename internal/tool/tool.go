@@ -6,6 +6,7 @@ package tool
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"tare/internal/study"
 	"tare/internal/traffic"
@@ -93,7 +94,11 @@ func Named(name string) (Tool, error) {
 	all := All()
 	i := slices.IndexFunc(all, func(t Tool) bool { return t.Name == name })
 	if i < 0 {
-		return Tool{}, fmt.Errorf("unknown tool %q; use iperf3, iperf2, ntttcp, wrk or h2load", name)
+		var names []string
+		for _, t := range all {
+			names = append(names, t.Name)
+		}
+		return Tool{}, fmt.Errorf("unknown tool %q; use one of %s", name, strings.Join(names, ", "))
 	}
 	return all[i], nil
 }

@@ -43,7 +43,7 @@ func modes() why.Modes {
 		{ID: "netns/routed", Baseline: "host", Like: "docker/routed", Parts: part("namespace")},
 		{ID: "docker/routed", Baseline: "host"},
 		{ID: "proxy/l4", Baseline: "host"},
-		{ID: "proxy/http", Baseline: "host", Ladder: []driver.Rung{
+		{ID: "proxy/http", Baseline: "host", PartModes: []driver.PartMode{
 			{Part: driver.Part{ID: "hops"}, Mode: "proxy/l4"}, {Part: driver.Part{ID: "requests"}, Mode: "proxy/http"},
 			{Part: driver.Part{ID: "namespace"}, Mode: "proxy/http", With: map[string]string{"namespace": "on"}},
 		}},

@@ -69,8 +69,8 @@ func Study(modes Modes, mode string, o Options) (study.Study, error) {
 	known := b.cluster(m)
 	switch {
 	case known:
-	case len(m.Ladder) > 0:
-		b.ladder(m)
+	case len(m.PartModes) > 0:
+		b.declared(m)
 	default:
 		if err := b.climb(m); err != nil {
 			return study.Study{}, err
@@ -86,7 +86,7 @@ func Study(modes Modes, mode string, o Options) (study.Study, error) {
 		b.add(&b.costByParts.Removals, "no-"+p.ID, mode, without(p), study.PartMode{Part: p.ID, Title: p.Title, Avoid: p.Avoid})
 	}
 	text := "Each rung of the ladder adds one part of " + mode + " to the one before; each removal is " + mode + " without one part."
-	if len(m.Ladder) > 0 {
+	if len(m.PartModes) > 0 {
 		text = "Each rung of the ladder has one part more than the one before, up to " + mode + " and beyond it."
 	}
 	if known {
@@ -105,10 +105,10 @@ type builder struct {
 	costByParts study.CostByParts
 }
 
-// ladder adds the modes that the mode itself names. Those behind it are on top of it.
-func (b *builder) ladder(m driver.Mode) {
+// declared adds the modes that the mode itself names. Those behind it are on top of it.
+func (b *builder) declared(m driver.Mode) {
 	beyond := false
-	for _, r := range m.Ladder {
+	for _, r := range m.PartModes {
 		id := r.Mode
 		if r.With != nil {
 			id = "and-" + r.ID

@@ -36,15 +36,15 @@ func rows() labdriver.Rows[kind] {
 		{Mode: driver.Mode{ID: "proxy/tls", Title: "both endpoints behind a proxy, with mutual TLS between the proxies", Baseline: "host", Cannot: driver.TCPOnly(tcpOnly),
 			Own: settings([]string{atBoth, atHop})}, Build: kind{tls: true}}, // TLS is between two proxies
 		{Mode: driver.Mode{ID: "proxy/http", Title: "an installed proxy beside each endpoint that reads each request, as sidecars and gateways do", Baseline: "host", Cannot: cannotRead,
-			Own: httpSettings(), Ladder: ladder()}, Build: kind{always: true, http: true}},
+			Own: httpSettings(), PartModes: partModes()}, Build: kind{always: true, http: true}},
 	}
 }
 
-// ladder is what the parts of proxy/http cost.
-func ladder() []driver.Rung {
-	return []driver.Rung{
+// partModes are the steps by which the cost of proxy/http is explained.
+func partModes() []driver.PartMode {
+	return []driver.PartMode{
 		{Part: driver.Part{ID: "hops", Title: "two more connections on the way, each with a proxy that copies what arrives", Avoid: "use one proxy, or none"}, Mode: "proxy/l4"},
-		{Part: driver.Part{ID: "requests", Title: "the proxies read each request and response, and write them anew", Avoid: "forward TCP (mode tcp) where no rule reads requests"}, Mode: "proxy/http"},
+		{Part: driver.Part{ID: "requests", Title: "the proxies read each request and response, and write them again", Avoid: "forward TCP (mode tcp) where no rule reads requests"}, Mode: "proxy/http"},
 		{Part: driver.Part{ID: "mutual-tls", Title: "mutual TLS between the proxies, over connections that are kept", Avoid: "use it only where the network is not trusted"}, Mode: "proxy/http", With: map[string]string{settingTLS: tlsMutual}},
 		{Part: driver.Part{ID: "no-reuse", Title: "a new connection to the next hop for each request, with a handshake between the proxies", Avoid: "keep connections: http-reuse of HAProxy, keepalive in an upstream of nginx"}, Mode: "proxy/http", With: map[string]string{settingTLS: tlsMutual, settingReuse: study.Off}},
 	}

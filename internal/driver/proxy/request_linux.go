@@ -74,7 +74,7 @@ func (p *placedPath) forwarded(by []string) error {
 	return nil
 }
 
-// checkMessages is checkFrames for proxies that read requests. They write messages anew, so the length of an encrypted record is
+// checkMessages is checkFrames for proxies that read requests. They write messages again, so the length of an encrypted record is
 // not known: in each direction there must be one that is long enough.
 func checkMessages(frames [][]byte, message []byte, encrypted bool) error {
 	if !encrypted {

@@ -171,7 +171,7 @@ func (h *http2Served) respond(s *http2.Stream) {
 	h.conn.Respond(s, h.response())
 }
 
-// response returns the response to a request, made anew each second.
+// response returns the response to a request, recreated each second.
 func (h *http2Served) response() *http2.Message {
 	if now := time.Now(); h.answer == nil || now.Unix() != h.second {
 		h.second, h.answer = now.Unix(), h.t.response2(now)

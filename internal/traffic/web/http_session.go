@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"net/netip"
+	"slices"
 	"time"
 
 	"tare/internal/result"
@@ -216,7 +217,7 @@ func (s *httpSession) Close() traffic.Report {
 	r := s.closed
 	r.Traffic, r.Messages, r.Window, r.Connections = s.driven.Seconds(), s.total, s.window, int(s.made)
 	r.CPU, r.Sent, r.Received, r.Attempts = s.t.Pinned(), s.sent, s.received, &s.tried.Attempts
-	r.Together, r.Content, r.Failed = s.t.together(), contentOf(s.total, s.t.ResponseSize), s.failed
+	r.Together, r.Content, r.Failed = s.t.together(), contentOf(s.total, slices.Min(s.t.mix.sizes)), s.failed
 	if !s.t.reuse {
 		s.t.estimate(&r, s.made, s.total, connection.ReadKernel().Retransmits-s.kernel.Retransmits, s.raw)
 	}

@@ -112,9 +112,9 @@ func configure(fd int, o TCPOptions) error {
 	return SetTimeout(fd, PollTimeout)
 }
 
-// SetTimeout bounds how long a call on a blocking socket waits.
+// SetTimeout bounds how long a call on a blocking socket waits. A negative d is no bound.
 func SetTimeout(fd int, d time.Duration) error {
-	tv := unix.NsecToTimeval(d.Nanoseconds())
+	tv := unix.NsecToTimeval(max(d, 0).Nanoseconds()) // to the kernel 0 is none
 	return errors.Join(
 		unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &tv),
 		unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &tv),

@@ -84,17 +84,17 @@ func (p *Poller) Add(fd, id int, events uint32) error {
 	return nil
 }
 
-// Wait waits for events, for at most d, and returns none if interrupted.
+// Wait waits for events, for at most d, and returns none if interrupted. A negative d is no limit.
 func (p *Poller) Wait(d time.Duration) ([]unix.EpollEvent, error) {
 	// The millisecond timeout of epoll_wait is too coarse for a schedule, so ppoll waits on the
 	// epoll descriptor.
-	if fine := d % time.Millisecond; fine != 0 {
+	if fine := d % time.Millisecond; fine > 0 {
 		if ready, err := PollFD(p.fd, unix.POLLIN, d); !ready || err != nil {
 			return nil, err
 		}
 		d = 0
 	}
-	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), uintptr(len(p.events)), uintptr(d.Milliseconds()), 0, 0)
+	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), uintptr(len(p.events)), uintptr(milliseconds(d)), 0, 0)
 	switch errno {
 	case 0:
 		return p.events[:n], nil
@@ -104,11 +104,22 @@ func (p *Poller) Wait(d time.Duration) ([]unix.EpollEvent, error) {
 	return nil, fmt.Errorf("wait for sockets: %w", errno)
 }
 
-// PollFD waits for one descriptor, for at most d.
+// milliseconds is a timeout of epoll_wait, which rounds no longer one up; -1 is none.
+func milliseconds(d time.Duration) int64 {
+	if d < 0 {
+		return -1
+	}
+	return d.Milliseconds()
+}
+
+// PollFD waits for one descriptor, for at most d. A negative d is no limit.
 func PollFD(fd int, events int16, d time.Duration) (ready bool, err error) {
 	p := unix.PollFd{Fd: int32(fd), Events: events}
-	ts := unix.NsecToTimespec(int64(max(d, 0)))
-	n, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 1, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
+	var limit *unix.Timespec
+	if d >= 0 {
+		limit = new(unix.NsecToTimespec(int64(d)))
+	}
+	n, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 1, uintptr(unsafe.Pointer(limit)), 0, 0, 0)
 	switch errno {
 	case 0:
 		return n > 0, nil

@@ -46,6 +46,7 @@ type crrClient struct {
 	request, response []byte
 	start             clock.Instant
 	over              *atomic.Bool
+	waits             exchange.Waits
 	busy              int
 	flowsWithoutPort  int           // idle flows that wait for a source port
 	retry             time.Duration // time of the next attempt
@@ -55,7 +56,9 @@ func runCRRFast(ctx context.Context, addr netip.AddrPort, w *crrWindow) error {
 	return thread.Run(1, w.CPU, func(int) error {
 		over, stop := thread.Cancelled(ctx)
 		defer stop()
-		c := &crrClient{crrWindow: w, addr: addr, over: over, flows: make([]crrFlow, w.Streams),
+		waits := exchange.BoundWaits(socket.PollTimeout)
+		defer waits.End()
+		c := &crrClient{crrWindow: w, addr: addr, over: over, waits: waits, flows: make([]crrFlow, w.Streams),
 			request: make([]byte, min(w.requestBytes(), maxMessageCall)), response: make([]byte, min(w.ResponseSize, maxMessageCall))}
 		err := c.prepare()
 		if err == nil {
@@ -121,7 +124,7 @@ func (c *crrClient) run() error {
 
 // wait waits for events and advances the flows that have some.
 func (c *crrClient) wait() error {
-	timeout := socket.PollTimeout
+	timeout := c.waits.Timeout()
 	if c.flowsWithoutPort > 0 {
 		timeout = connection.PortRetry
 	}

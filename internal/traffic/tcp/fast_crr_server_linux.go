@@ -31,6 +31,7 @@ type crrServerLoop struct {
 	listenFD          int
 	control           socket.Stream
 	over              *atomic.Bool
+	waits             exchange.Waits
 	poll              *socket.Poller
 	parked            []crrConn // by the poller's id; fd is negative if free
 	free              []int
@@ -57,7 +58,9 @@ func serveCRRFast(ctx context.Context, l *admitter, control socket.Stream, t crr
 			return err
 		}
 		defer s.close()
-		if err := socket.SetTimeout(s.listenFD, exchange.AcceptTimeout); err != nil {
+		s.waits = exchange.BoundWaits(exchange.AcceptTimeout)
+		defer s.waits.End()
+		if _, err := s.waits.Of(s.listenFD); err != nil { // the next trial has another listener
 			return err
 		}
 		if err := s.poll.Add(s.listenFD, listenerID, unix.EPOLLIN); err != nil {
@@ -128,7 +131,7 @@ func (s *crrServerLoop) step() (idle bool, err error) {
 			return false, err
 		}
 		if s.pollsAccept {
-			if ready, err := socket.PollFD(s.listenFD, unix.POLLIN, exchange.AcceptTimeout); !ready || err != nil {
+			if ready, err := socket.PollFD(s.listenFD, unix.POLLIN, s.waits.Timeout()); !ready || err != nil {
 				return !ready, err
 			}
 		}
@@ -137,7 +140,7 @@ func (s *crrServerLoop) step() (idle bool, err error) {
 	if err := s.blocking(false); err != nil {
 		return false, err
 	}
-	events, err := s.poll.Wait(socket.PollTimeout)
+	events, err := s.poll.Wait(s.waits.Timeout())
 	if err != nil {
 		return false, err
 	}

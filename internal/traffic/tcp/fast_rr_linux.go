@@ -37,6 +37,13 @@ func requestFast(ctx context.Context, c connection.List, w *rrWindow) error {
 // exit, which would take a third of the transaction rate, and allocates nothing after set-up.
 func requestAlone(over *atomic.Bool, fd int, w *rrWindow) error {
 	request, response := make([]byte, min(w.Params.RequestSize, maxMessageCall)), make([]byte, min(w.Params.ResponseSize, maxMessageCall))
+	waits := exchange.BoundWaits(socket.PollTimeout)
+	defer waits.End()
+	release, err := waits.Of(fd)
+	if err != nil {
+		return err
+	}
+	defer release()
 	slot, limit := w.FirstSlot(0)
 	clock := exchange.NewClock(w.Window)
 	quiet := connection.PeerSilence{}
@@ -140,6 +147,13 @@ func respondFast(ctx context.Context, c connection.List, p traffic.Params, in co
 
 func respondAlone(over *atomic.Bool, fd int, p traffic.Params, in content) (n int64, err error) {
 	request, response := make([]byte, min(p.RequestSize, maxMessageCall)), make([]byte, min(p.ResponseSize, maxMessageCall))
+	waits := exchange.BoundWaits(socket.PollTimeout)
+	defer waits.End()
+	release, err := waits.Of(fd)
+	if err != nil {
+		return 0, err
+	}
+	defer release()
 	for {
 		more, err := recvAll(over, fd, request, int(p.RequestSize), nil)
 		if _, failed := connection.FailureOf(err); failed {

@@ -22,6 +22,7 @@ type httpClient struct {
 	due       exchange.Rotation
 	poll      *socket.Poller // nil for a single flow, which waits in its calls
 	over      *atomic.Bool
+	waits     exchange.Waits
 	buf       []byte
 	busy      int
 	looked    time.Duration // time of the last look for flows without a response
@@ -32,7 +33,9 @@ func requestHTTPFast(ctx context.Context, w *httpWindow) error {
 	return w.Params.Threading().Run(1, func(int) error {
 		over, stop := thread.Cancelled(ctx)
 		defer stop()
-		c := &httpClient{httpWindow: w, over: over, buf: w.buf}
+		waits := exchange.BoundWaits(socket.PollTimeout)
+		defer waits.End()
+		c := &httpClient{httpWindow: w, over: over, waits: waits, buf: w.buf}
 		err := c.prepare()
 		if err == nil {
 			err = exchange.WithCause(ctx, c.run())
@@ -52,6 +55,11 @@ func (c *httpClient) prepare() (err error) {
 		f := &c.flows[i]
 		f.busy = false
 		f.slot, _ = c.FirstSlot(i)
+		if f.stream != nil && len(c.flows) == 1 && c.t.reuse { // opened in another window, on another thread
+			if _, err = c.waits.Of(f.stream.FD()); err != nil {
+				return err
+			}
+		}
 	}
 	if len(c.flows) > 1 {
 		if c.poll, err = socket.NewPoller(); err != nil {
@@ -138,14 +146,14 @@ func (c *httpClient) waitAlone(d time.Duration) error {
 		return c.due.Clock.SleepUntil(at+min(d, socket.PollTimeout), c.over)
 	case f.sent == f.ask.size:
 		if !c.t.reuse { // a short connection stays as it was opened, without waiting calls
-			if ready, err := socket.PollFD(f.stream.FD(), unix.POLLIN, socket.PollTimeout); !ready || err != nil {
+			if ready, err := socket.PollFD(f.stream.FD(), unix.POLLIN, c.waits.Timeout()); !ready || err != nil {
 				return err
 			}
 		}
 		n, err := socket.Recv(f.stream.FD(), c.buf)
 		return c.arrived(f, n, err)
 	}
-	ready, err := socket.PollFD(f.stream.FD(), unix.POLLOUT|unix.POLLIN, socket.PollTimeout)
+	ready, err := socket.PollFD(f.stream.FD(), unix.POLLOUT|unix.POLLIN, c.waits.Timeout())
 	if !ready || err != nil {
 		return err
 	}
@@ -248,7 +256,7 @@ func (c *httpClient) send(f *httpFlow) error {
 				c.tried.Late++
 			}
 			if c.poll == nil && c.t.reuse {
-				if err := waitInCalls(f.stream.FD()); err != nil {
+				if err := c.waitInCalls(f.stream.FD()); err != nil {
 					return err
 				}
 			}
@@ -267,10 +275,10 @@ func (c *httpClient) sendFailed(f *httpFlow, err error) error {
 	return c.lose(f, fmt.Errorf("connect to %s and send a request, after %d connections: %w", c.addr, c.made, err), false)
 }
 
-// waitInCalls makes the calls on a connection wait, for at most socket.PollTimeout.
-func waitInCalls(fd int) error {
-	if err := socket.SetTimeout(fd, socket.PollTimeout); err != nil {
-		return fmt.Errorf("set socket timeout: %w", err)
+// waitInCalls makes the calls on a connection wait.
+func (c *httpClient) waitInCalls(fd int) error {
+	if _, err := c.waits.Of(fd); err != nil { // no other thread waits for it
+		return err
 	}
 	if err := unix.SetNonblock(fd, false); err != nil {
 		return fmt.Errorf("set socket: %w", err)

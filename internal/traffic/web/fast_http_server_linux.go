@@ -34,6 +34,7 @@ type httpServerLoop struct {
 	listenFD int
 	wakeFD   int
 	over     *atomic.Bool // the loop is to end
+	waits    exchange.Waits
 	poll     *socket.Poller
 	conns    []httpFastConn // by the poller's id
 	free     []int
@@ -68,6 +69,8 @@ func serveHTTPFast(ctx context.Context, l socket.Listener, t httpTrial) (httpSer
 				<-ended // it may still use the descriptor
 			}
 		}()
+		s.waits = exchange.BoundWaits(exchange.AcceptTimeout)
+		defer s.waits.End()
 		defer s.close()
 		if err := s.open(); err != nil {
 			return err
@@ -155,7 +158,7 @@ func (s *httpServerLoop) only() int {
 	return slices.IndexFunc(s.conns, func(c httpFastConn) bool { return c.fd >= 0 && c.lingers == 0 })
 }
 
-// waitFor waits in the call that receives from a connection, for at most exchange.AcceptTimeout.
+// waitFor waits in the call that receives from a connection.
 func (s *httpServerLoop) waitFor(id int) (timedOut bool, err error) {
 	n, err := socket.Recv(s.conns[id].fd, s.buf)
 	if err == socket.ErrAgain { //nolint:errorlint // returned unwrapped, in the hot loop
@@ -166,7 +169,7 @@ func (s *httpServerLoop) waitFor(id int) (timedOut bool, err error) {
 
 // step handles the events that there are, or waits for some, and returns their number.
 func (s *httpServerLoop) step(wait bool) (n int, err error) {
-	timeout := socket.PollTimeout
+	timeout := s.waits.Timeout()
 	if !wait {
 		timeout = 0
 	}
@@ -230,7 +233,7 @@ func (s *httpServerLoop) begin(fd int) error {
 	}
 	if c := &s.conns[id]; c.fd == fd {
 		if s.mayWait() { // see waitFor
-			if err := socket.SetTimeout(fd, exchange.AcceptTimeout); err != nil {
+			if _, err := s.waits.Of(fd); err != nil { // no other thread waits for it
 				return err
 			}
 		}

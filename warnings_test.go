@@ -35,14 +35,11 @@ func table(section warning.Section) string {
 
 // docs/tools.md has the table of what external tools do not support.
 func TestToolsPage(t *testing.T) {
-	table := "| parameter | value | with a tool |\n|---|---|---|\n"
+	table := "| parameter | value | with `tool` or `verify_with` |\n|---|---|---|\n"
 	for _, l := range tool.Lacks() {
 		effect := "ignored (`tool_ignored`)"
-		switch {
-		case l.Fatal:
-			effect = "the trial fails"
-		case l.Unset:
-			effect = "a study cannot set it; a default is " + effect
+		if l.Refused {
+			effect = "the study is refused"
 		}
 		if len(l.Tools) > 0 {
 			effect = "with `" + strings.Join(l.Tools, "`, `") + "`: " + effect

@@ -20,6 +20,9 @@ type Catalog struct {
 	// Metric returns the unit of a metric, and whether there is one of that name. If it is nil,
 	// any name is accepted.
 	Metric func(name string) (unit string, known bool)
+	// Lacks returns why an external generator cannot generate the traffic of a workload: the keys that it does not
+	// support, each once, with what to set instead. It may be nil: generators support all keys.
+	Lacks func(tool string, w Workload) []Problem
 }
 
 // Offer is a mode's id and the id of its baseline, empty for a baseline.
@@ -74,8 +77,6 @@ type WorkloadSpec struct {
 	ReverseWhole bool
 	// Tools are the external generators that can generate this traffic.
 	Tools []string
-	// BuiltInOnly are the keys that cannot be set with one of them.
-	BuiltInOnly []string
 	// Bulk workloads need time to fill a slow path: on an underlay with a rate limit
 	// their trials are not sliced by default, with a warm-up of at least BulkWarmup.
 	Bulk bool

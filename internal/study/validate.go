@@ -181,6 +181,7 @@ func (v *validator) together(prefix string, w Workload, spec WorkloadSpec) {
 	if w.Threads > 0 && n > 0 && w.Threads > n {
 		fail("threads", "threads is %d for %s; want at most one each", w.Threads, unit.Count(n, "stream", "streams"))
 	}
+	v.generated(prefix, w, spec)
 	v.pacing(prefix, w, spec)
 	v.secured(prefix, w)
 	v.mixed(prefix, w)
@@ -192,15 +193,31 @@ func (v *validator) together(prefix string, w Workload, spec WorkloadSpec) {
 	}
 }
 
+// generated checks that the external generators of a workload, also the one that verifies it, support its keys.
+func (v *validator) generated(prefix string, w Workload, spec WorkloadSpec) {
+	if v.cat.Lacks == nil {
+		return
+	}
+	for _, by := range []Setting{{"tool", w.Tool}, {"verify_with", w.VerifyWith}} {
+		if !slices.Contains(spec.Tools, by.Value) {
+			continue // the built-in generator, none, or one that together reports
+		}
+		lacks := map[string]string{}
+		for _, p := range v.cat.Lacks(by.Value, w) {
+			lacks[p.Path] = p.Text
+		}
+		for _, f := range w.Fields() {
+			if why := lacks[f.Key]; why != "" && slices.Contains(spec.Keys(), f.Key) && v.readable(prefix+f.Key) {
+				v.add(prefix+f.Key, "%s is %q, and %s is %q: %s", f.Key, f.Value, by.Key, by.Value, why)
+			}
+		}
+	}
+}
+
 // pacing checks how a workload waits for its schedule. Another generator, or one that sends as fast as it
 // can, has none to wait for.
 func (v *validator) pacing(prefix string, w Workload, spec WorkloadSpec) {
 	external := w.Tool != "" && w.Tool != BuiltIn
-	for _, f := range w.Fields() {
-		if external && slices.Contains(spec.BuiltInOnly, f.Key) && slices.Contains(spec.Keys(), f.Key) && !f.Value.IsZero() && v.readable(prefix+f.Key) {
-			v.add(prefix+f.Key, "%s is %q, which %s does not support; remove %[1]s or tool", f.Key, f.Value, w.Tool)
-		}
-	}
 	scheduled, load := true, "transaction_rate"
 	switch {
 	case slices.Contains(spec.Optional, "transaction_rate"):

@@ -37,7 +37,7 @@ func (j job) notes() []result.Note {
 		}
 	}
 	for _, l := range Lacks() {
-		if !l.Fatal && l.of(j) {
+		if !l.Refused && l.of(j) {
 			add(warning.ToolIgnored, "%s", l.text(j))
 		}
 	}

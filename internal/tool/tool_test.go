@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -264,6 +265,24 @@ func TestRefusals(t *testing.T) {
 	if w, err := For(traffic.Params{Workload: study.Workload{Kind: tcpStream, Tool: study.BuiltIn}}); err != nil || w.Spec().Title != "TCP bulk transfer" {
 		t.Errorf("tare as a tool is the built-in workload, got %v, %v", w, err)
 	}
+}
+
+// The keys that a tool does not support are told each once, whatever else the workload has; the built-in generator supports all.
+func TestProblems(t *testing.T) {
+	all := study.Workload{Kind: http1Kind, RequestSize: 10, ResponseMix: "9x1KiB,1x1MiB", TransactionRate: 100, KeepAlive: study.Off, TLS: study.On, WithLoad: study.TCPLoad,
+		Wait: study.Spin, SendBuffer: study.Buffer(1 << 16), ReceiveBuffer: study.Buffer(1 << 17), Burst: 8}
+	for tool, want := range map[string]string{
+		wrkName:       "wait with_load transaction_rate request_size response_mix keep_alive tls send_buffer receive_buffer",
+		iperf3Name:    "wait with_load send_buffer",
+		study.BuiltIn: "",
+	} {
+		var keys []string
+		for _, p := range Problems(tool, all) {
+			keys = append(keys, p.Path)
+		}
+		must.EqualFor(t, tool, want, strings.Join(keys, " "))
+	}
+	must.EqualFor(t, "a workload that wrk can generate", 0, len(Problems(wrkName, study.Workload{Kind: http1Kind, Streams: 4, ResponseSize: 1 << 10})))
 }
 
 // A trial by a tool is never run in slices, and the catalog lists what exists.

@@ -1,7 +1,6 @@
 package tool
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -157,10 +156,7 @@ func (w workload) endpoint(p traffic.Params, s side) (job, error) {
 }
 
 func (w workload) checkSupported(j job) error {
-	direction := cmp.Or(j.Direction, study.Forward)
 	switch {
-	case !slices.Contains(w.tool.Directions, direction):
-		return fmt.Errorf("it does not support direction %s, only %s", direction, strings.Join(w.tool.Directions, ", "))
 	case j.Streams < 1:
 		return errors.New("at least 1 stream is required")
 	case j.Duration <= 0:
@@ -170,10 +166,8 @@ func (w workload) checkSupported(j job) error {
 	case j.side == atClient && j.port == 0:
 		return fmt.Errorf("%s has no port", j.Address)
 	}
-	for _, l := range Lacks() {
-		if l.Fatal && l.of(j) {
-			return errors.New(l.text(j))
-		}
+	if problems := w.tool.problems(j); len(problems) > 0 {
+		return errors.New(problems[0].Text)
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func (h Hosts) On(t study.Target, o hosts.Options) Hosts {
 
 // Catalog is what a study can name.
 func (h Hosts) Catalog() study.Catalog {
-	c := study.Catalog{Target: h.isTarget, Metric: unitOf, Shared: h.Target.Shared, Restricted: h.Target.Restricted}
+	c := study.Catalog{Target: h.isTarget, Metric: unitOf, Lacks: tool.Problems, Shared: h.Target.Shared, Restricted: h.Target.Restricted}
 	for _, m := range h.Target.Drivers.Modes() {
 		c.Modes = append(c.Modes, study.Offer{ID: m.ID, Baseline: m.Baseline, Limits: m.Limits, Options: m.Options, MTU: m.MTU, Headers: m.Headers, Bounded: m.Bounded, MaxMTU: m.MaxMTU, Engine: m.Engine, With: setting.SpecsOf(m)})
 	}
@@ -66,7 +66,7 @@ func (h Hosts) Catalog() study.Catalog {
 	}
 	for _, w := range workloads.All() {
 		spec := w.Spec().WorkloadSpec
-		spec.Tools, spec.BuiltInOnly = tool.ForWorkload(spec.Kind), tool.BuiltInOnly()
+		spec.Tools = tool.ForWorkload(spec.Kind)
 		c.Workloads = append(c.Workloads, spec)
 	}
 	return c

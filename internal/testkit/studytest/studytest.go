@@ -34,6 +34,12 @@ func Catalog() study.Catalog {
 			unit, known := map[string]string{"goodput": "bit/s", "loss_ratio": "ratio", "rtt_p50": "s", "transaction_rate": "1/s"}[name]
 			return unit, known
 		},
+		Lacks: func(tool string, w study.Workload) []study.Problem {
+			if w.Scheduling == "" {
+				return nil
+			}
+			return []study.Problem{{Path: "scheduling", Text: tool + " has none; remove scheduling"}}
+		},
 		Workloads: []study.WorkloadSpec{{
 			Kind:   "tcp_stream",
 			Metric: "goodput",
@@ -73,7 +79,6 @@ func Catalog() study.Catalog {
 			},
 			ReverseWhole: true,
 			Tools:        []string{"iperf3", "iperf2"},
-			BuiltInOnly:  []string{"wait", "scheduling"},
 			Defaults: study.Workload{
 				Flows: 1, PayloadSize: 1400, Rate: study.Load(1e9), Burst: 16, Offload: study.Off, Fragment: study.Off,
 				Direction: study.Forward, Tool: study.BuiltIn, Pairs: 1,

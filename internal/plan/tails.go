@@ -27,7 +27,7 @@ func Tails(s study.Study) []Trial {
 	var all []study.Workload
 	for _, w := range s.Workloads {
 		t, err := workloads.Named(w.Kind)
-		if err != nil || External(w) || w.TransactionRate > 0 || !slices.Contains(t.Spec().Optional, "transaction_rate") {
+		if err != nil || External(w) || w.TransactionRate > 0 || w.Pipeline > 1 || !slices.Contains(t.Spec().Optional, "transaction_rate") {
 			continue
 		}
 		for _, one := range variants(w) {

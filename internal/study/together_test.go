@@ -63,6 +63,27 @@ func TestMixTogether(t *testing.T) {
 	must.Equal(t, []any{study.Size(0), "9x1KiB,1x1MiB"}, []any{again.Workloads[0].ResponseSize, again.Workloads[0].ResponseMix})
 }
 
+// A pipeline has no schedule, and bounds what is in progress.
+func TestPipelineTogether(t *testing.T) {
+	c := studytest.Catalog()
+	c.Workloads = append(c.Workloads, study.WorkloadSpec{Kind: "piped", Params: []string{"request_size"}, Optional: []string{"pipeline", "transaction_rate"}, Defaults: study.Workload{RequestSize: 1}, Metric: "transaction_rate"})
+	for lines, want := range map[string]string{
+		"pipeline: 16":                          "",
+		"pipeline: 1, transaction_rate: 10":     "",
+		"pipeline: 0":                           "s.yaml:3: pipeline is 0",
+		"pipeline: 1001":                        "want a whole number from 1 to 1000",
+		"pipeline: 2, transaction_rate: 10":     "s.yaml:3: pipeline is 2, which sends a request when a response has arrived, and transaction_rate sends it when it is due; remove one of them",
+		"pipeline: 1000, request_size: 2097152": "s.yaml:3: pipeline is 1000 with messages of 2MiB: more than 1GiB in progress",
+	} {
+		_, err := studyfile.Decode("s.yaml", []byte("modes: [host]\nworkloads:\n  - {workload: piped, "+lines+"}\n"), c)
+		if want == "" {
+			must.Do(t, err)
+			continue
+		}
+		must.FailFor(t, lines, err, want)
+	}
+}
+
 // A tunnel that the lab's underlay cannot carry is known before anything is built.
 func TestTunnelFits(t *testing.T) {
 	for text, want := range map[string]string{

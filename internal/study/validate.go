@@ -184,6 +184,7 @@ func (v *validator) together(prefix string, w Workload, spec WorkloadSpec) {
 	v.generated(prefix, w, spec)
 	v.pacing(prefix, w, spec)
 	v.secured(prefix, w)
+	v.pipelined(prefix, w)
 	v.mixed(prefix, w)
 	v.search(prefix, w)
 	v.concurrency(prefix, w, spec)
@@ -248,6 +249,18 @@ func (v *validator) secured(prefix string, w Workload) {
 		v.add(prefix+"resumption", "resumption is on, but there is no TLS session without tls: on; set it or remove resumption")
 	case w.KeepAlive != Off:
 		v.add(prefix+"resumption", "resumption is on, but each flow has one connection and resumes nothing; set keep_alive: off or remove resumption")
+	}
+}
+
+// pipelined checks what a pipeline allows.
+func (v *validator) pipelined(prefix string, w Workload) {
+	largest := max(w.RequestSize, w.ResponseSize)
+	switch {
+	case w.Pipeline <= 1 || !v.readable(prefix+"pipeline"):
+	case w.TransactionRate > 0:
+		v.add(prefix+"pipeline", "pipeline is %d, which sends a request when a response has arrived, and transaction_rate sends it when it is due; remove one of them", w.Pipeline)
+	case int64(w.Pipeline)*int64(largest) > mostInProgress:
+		v.add(prefix+"pipeline", "pipeline is %d with messages of %s: more than 1GiB in progress; use fewer, or smaller ones", w.Pipeline, largest)
 	}
 }
 

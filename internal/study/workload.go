@@ -28,6 +28,7 @@ type Workload struct {
 	Wait, Scheduling                                  string     `json:",omitzero"`
 	Offload, Fragment, Close, KeepAlive               string     `json:",omitzero"`
 	TLS, Resumption, Streaming, ResponseMix           string     `json:",omitzero"`
+	Pipeline                                          int        `json:",omitzero"`
 	WithLoad                                          string     `json:",omitzero"`
 	NoDelay                                           *bool      `json:",omitzero"`
 	Direction, Family, Congestion                     string     `json:",omitzero"`
@@ -52,6 +53,12 @@ const (
 // MostTLSFlows is the maximum of flows in TLS: each needs a thread at both endpoints, and with more of them some would have
 // most of the exchanges.
 const MostTLSFlows = 64
+
+// MostPipeline is the maximum of requests in progress on a connection, and mostInProgress that of their bytes, and of those of their responses.
+const (
+	MostPipeline   = 1000
+	mostInProgress = 1 << 30
+)
 
 // Fields declares the keys of a workload and their rules.
 func (w *Workload) Fields() []Field {
@@ -93,6 +100,7 @@ func (w *Workload) Fields() []Field {
 		key("resumption", choice(&w.Resumption, Off, On), "on: with tls and keep_alive off, a connection resumes the TLS session of one before; off when absent"),
 		key("streaming", choice(&w.Streaming, Off, Bidi), "bidi: each of the streams is one call that goes on, and a transaction a message with its answer; off when absent: each is a call"),
 		key("response_mix", text(&w.ResponseMix, `^[0-9]+x[0-9]+[KMGi]*B?(,[0-9]+x[0-9]+[KMGi]*B?)+$`, "weights and sizes, such as 9x1KiB,1x1MiB", 0), "sizes of responses by their weights, such as 9x1KiB,1x1MiB: nine of ten have 1 KiB; replaces response_size"),
+		key("pipeline", count(&w.Pipeline, 1, MostPipeline), "requests in progress on each connection: each response is followed by the next request, without a wait for the others; 1 when absent"),
 		key("with_load", choice(&w.WithLoad, TCPLoad), "traffic beside the exchanges, from another client to another server of the mode: tcp_stream, one stream as fast as the path carries it; none when absent"),
 		key("no_delay", perhaps(&w.NoDelay), "disable Nagle's algorithm"),
 		key("direction", choice(&w.Direction, Forward, Reverse, Both), "forward: the client sends; reverse: the server sends; both: both at once"),

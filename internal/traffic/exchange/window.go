@@ -28,7 +28,7 @@ type Window struct {
 
 // NewWindow begins a window after that much traffic time of the schedule. Nothing is known to be broken.
 func NewWindow(p traffic.Params, planned time.Duration, hist *traffic.Distribution, streams []int64) *Window {
-	flows := p.Streams
+	flows := p.Streams * max(1, p.Pipeline) // a request in progress follows the one before as a flow's own does
 	if p.TransactionRate > 0 {
 		flows = 0
 	}

@@ -29,6 +29,7 @@ func shapes() []shape {
 	all := []shape{}
 	add := func(kind, what string, change func(*traffic.Params)) { all = append(all, shape{kind, what, change}) }
 	add("tcp_rr", "one flow", func(*traffic.Params) {})
+	add("tcp_rr", "16 requests in progress", func(p *traffic.Params) { p.Pipeline = 16 })
 	for _, streams := range []int{1, 4} {
 		for _, dir := range []string{"forward", "reverse", "both"} {
 			add("tcp_stream", fmt.Sprintf("%d streams %s", streams, dir), func(p *traffic.Params) {
@@ -147,7 +148,7 @@ func checkMetrics(t *testing.T, p traffic.Params, client, server traffic.Report)
 	// window.
 	off := 0.0
 	if series.Metric != "goodput" {
-		off = 2 * float64(max(1, p.Streams)*max(1, p.Rounds)) / window
+		off = 2 * float64(max(1, p.Streams)*max(1, p.Pipeline)*max(1, p.Rounds)) / window
 	}
 	if want := m[series.Metric]; math.Abs(sum-want) > want*0.001+off || want == 0 {
 		t.Errorf("the series gives %g, the metric %s is %g", sum, series.Metric, want)

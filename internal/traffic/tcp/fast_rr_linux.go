@@ -22,11 +22,14 @@ func requestFast(ctx context.Context, c connection.List, w *rrWindow) error {
 		over, stop := thread.Cancelled(ctx)
 		defer stop()
 		var err error
-		if len(c) == 1 {
+		switch {
+		case pipelined(w.Params, w.content):
+			err = requestPipelined(over, c, w)
+		case len(c) == 1:
 			if err = requestAlone(over, c[0].FD(), w); err != nil {
 				err = w.fail(0, err)
 			}
-		} else {
+		default:
 			err = requestMany(over, c, w)
 		}
 		return exchange.WithCause(ctx, err)
@@ -135,9 +138,12 @@ func respondFast(ctx context.Context, c connection.List, p traffic.Params, in co
 	err = p.Threading().Run(1, func(int) (err error) {
 		over, stop := thread.Cancelled(ctx)
 		defer stop()
-		if len(c) == 1 {
+		switch {
+		case pipelined(p, in):
+			n, err = respondPipelined(over, c, p)
+		case len(c) == 1:
 			n, err = respondAlone(over, c[0].FD(), p, in)
-		} else {
+		default:
 			n, err = respondMany(over, c, p, in)
 		}
 		return exchange.WithCause(ctx, err)

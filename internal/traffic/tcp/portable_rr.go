@@ -16,6 +16,9 @@ import (
 
 // requestPortable runs each flow in its own goroutine. The first one that fails ends the others.
 func requestPortable(ctx context.Context, c connection.List, w *rrWindow) error {
+	if pipelined(w.Params, w.content) {
+		return requestPipelinedPortable(ctx, c, w)
+	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	start := clock.Now()
@@ -88,6 +91,9 @@ func requestPlain(ctx context.Context, s socket.Stream, flow int, w *rrWindow, s
 }
 
 func respondPortable(ctx context.Context, c connection.List, p traffic.Params, in content) (int64, error) {
+	if pipelined(p, in) {
+		return respondPipelinedPortable(ctx, c, p)
+	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	var total atomic.Int64

@@ -18,7 +18,7 @@ import (
 
 // rr exchanges requests and responses over one or more persistent connections, as netperf's TCP_RR
 // does. In the closed loop a flow sends its next request as soon as the response arrives; in the
-// open loop requests have a schedule.
+// open loop requests have a schedule. With a pipeline a flow has several requests in progress: see pipeline.go.
 type rr struct{ path path }
 
 func (rr) Spec() traffic.Spec {
@@ -28,7 +28,7 @@ func (rr) Spec() traffic.Spec {
 		Params: []string{"flows", "request_size", "response_size", "family", "congestion_control", "send_buffer",
 			"receive_buffer", "placement", "slice", "warmup", "duration"},
 		ManyFlows: true,
-		Optional:  []string{"transaction_rate", "wait", "scheduling", "pairs", "tool", "with_load"},
+		Optional:  []string{"transaction_rate", "wait", "scheduling", "pipeline", "pairs", "tool", "with_load"},
 		Defaults: study.Workload{
 			Flows: 1, RequestSize: 1, ResponseSize: 1, Family: study.IPv4, Congestion: "cubic",
 			SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), Placement: study.OneCore,
@@ -83,7 +83,7 @@ func (w rr) serve(ctx context.Context, c connection.List, p traffic.Params, in c
 	if err != nil && !errors.Is(err, exchange.ErrClientEnded) {
 		return traffic.Report{}, err
 	}
-	r := traffic.Report{Traffic: start.Since().Seconds(), Messages: n,
+	r := traffic.Report{Traffic: start.Since().Seconds(), Messages: n, Together: p.Pipeline,
 		End: result.End{CPU: p.Pinned(), Sent: n * int64(p.ResponseSize), Received: n * int64(p.RequestSize)}}
 	c.FillReport(&r)
 	return r, nil
@@ -119,8 +119,13 @@ func (w rr) connect(ctx context.Context, p traffic.Params, in content) (traffic.
 // rrParams checks the parameters of an endpoint and sets what is not a parameter.
 func rrParams(p traffic.Params) (traffic.Params, error) {
 	p.NoDelay = new(true)
-	if p.TransactionRate > exchange.MaxRate {
+	switch {
+	case p.TransactionRate > exchange.MaxRate:
 		return p, fmt.Errorf("%s: %d transactions/s: use at most %d", p.Kind, p.TransactionRate, int64(exchange.MaxRate))
+	case p.Pipeline < 0 || p.Pipeline > study.MostPipeline:
+		return p, fmt.Errorf("%s: a pipeline of %d requests: use 1 to %d", p.Kind, p.Pipeline, study.MostPipeline)
+	case p.Pipeline > 1 && p.TransactionRate > 0:
+		return p, fmt.Errorf("%s: a pipeline has no schedule", p.Kind)
 	}
 	return exchangeParams(p)
 }
@@ -222,7 +227,7 @@ func (s *rrSession) RTT() time.Duration { return s.c.LeastRTT() }
 func (s *rrSession) Close() traffic.Report {
 	defer s.restore()
 	defer s.c.Close()
-	r := traffic.Report{Traffic: s.driven.Seconds(), Messages: s.total, Window: s.window,
+	r := traffic.Report{Traffic: s.driven.Seconds(), Messages: s.total, Together: s.p.Pipeline, Window: s.window,
 		End: result.End{CPU: s.p.Pinned(), Sent: (s.total + s.unread) * int64(s.p.RequestSize), Received: s.total * int64(s.p.ResponseSize)}}
 	s.c.FillReport(&r)
 	r.Window.RTT = s.hist

@@ -295,6 +295,7 @@ func TestRRAllocatesNothing(t *testing.T) {
 	}{
 		"tcp_rr":                    {rr{fastest()}, 1000, func(*traffic.Params) {}},
 		"tcp_rr with a rate":        {rr{fastest()}, 1000, func(p *traffic.Params) { p.TransactionRate = 20_000 }},
+		"tcp_rr with a pipeline":    {rr{fastest()}, 1000, func(p *traffic.Params) { p.Pipeline = 16 }},
 		"tcp_crr":                   {crr{fastest()}, 1000, func(p *traffic.Params) { p.Close, p.Congestion = study.RST, "reno" }},
 		"tcp_dns, with its 2 zones": {dnsQueries{rr{fastest()}}, 40 * dns.Names, func(*traffic.Params) {}},
 	} {

@@ -1,0 +1,147 @@
+package tcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tare/internal/result"
+	"tare/internal/study"
+	"tare/internal/testkit/loopback"
+	"tare/internal/testkit/must"
+	"tare/internal/timelimit"
+	"tare/internal/traffic"
+)
+
+// Both endpoints count the same for any implementations, flows, sizes and depths, also where neither direction's messages fit into buffers. By
+// Little's law the mean response time is the number of requests in progress divided by their rate.
+func TestPipeline(t *testing.T) {
+	loopback.Room(t)
+	for i, size := range [][2]int{{1, 1}, {100, 3000}, {300_000, 2}, {1, 300_000}, {70_000, 70_000}} {
+		for j, flows := range []int{1, 3} {
+			for k, on := range pairings() {
+				depth := []int{2, 16, 100}[(i+j+k)%3]
+				p := loopback.Params("tcp_rr")
+				p.Streams, p.RequestSize, p.ResponseSize, p.Pipeline = flows, study.Size(size[0]), study.Size(size[1]), depth
+				p.Warmup, p.Duration = 10*time.Millisecond, 60*time.Millisecond
+				if j == 1 {
+					p.SendBuffer, p.ReceiveBuffer = study.Buffer(32<<10), study.Buffer(32<<10)
+				}
+				name := fmt.Sprintf("%s, %d flows, %d/%d bytes, %d in progress", on, flows, size[0], size[1], depth)
+				p, c, s, err := loopback.Grown(t.Context(), rr{on.Client}, rr{on.Server}, p)
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+					continue
+				}
+				rrAgree(t, name, p, c, s)
+				must.EqualFor(t, name, []int{flows, flows, depth, depth}, []int{c.Connections, s.Connections, c.Together, s.Together})
+				must.EqualFor(t, name, c.Window.Messages, c.Window.RTT.Count())
+				inProgress := meanOf(c.Window.RTT) * float64(c.Window.Messages) / c.Window.Seconds
+				if want := float64(flows * depth); math.Abs(inProgress-want) > want/5 {
+					t.Errorf("%s: %g requests in progress on average", name, inProgress)
+				}
+			}
+		}
+	}
+}
+
+// meanOf is the mean of a distribution, but for its longest two thousandth part.
+func meanOf(d *traffic.Distribution) (mean float64) {
+	const parts = 1000
+	for i := range parts {
+		mean += d.Quantile((float64(i)+0.5)/parts) / parts
+	}
+	return mean
+}
+
+// A client has as many requests in progress as it should before any is answered, and one more after each answer.
+func TestPipelineDepth(t *testing.T) {
+	const depth, answers = 8, 50
+	for _, n := range implementations() {
+		var answered atomic.Int64
+		p := loopback.Params("tcp_rr")
+		p.Pipeline, p.RequestSize, p.ResponseSize, p.Duration = depth, 10, 20, time.Minute
+		p.Address = fakeServer(t, p, func(c net.Conn) {
+			defer c.Close()
+			_, _ = io.ReadFull(c, make([]byte, (depth-1)*p.RequestSize))
+			for ; answered.Load() < answers; answered.Add(1) { // each after the request that makes it depth again
+				if _, err := io.ReadFull(c, make([]byte, p.RequestSize)); err != nil {
+					return
+				}
+				if _, err := c.Write(make([]byte, p.ResponseSize)); err != nil {
+					return
+				}
+			}
+		})
+		ctx, cancel := context.WithTimeoutCause(t.Context(), timelimit.Scaled(20*time.Second), errors.New("it waits for answers"))
+		client := must.Get(rr{n}.dial(ctx, p))(t)
+		must.FailFor(t, n, client.Drive(ctx, 0, time.Minute), "receive response: ")
+		cancel()
+		client.Close()
+		must.EqualFor(t, n, int64(answers), answered.Load())
+	}
+}
+
+// As TestRRSomeFail: a connection that fails leaves the others theirs.
+func TestPipelineSomeFail(t *testing.T) {
+	t.Setenv(timelimit.Variable, "1") // it waits for the limit
+	for _, n := range implementations() {
+		t.Run(n.name, func(t *testing.T) {
+			t.Parallel()
+			p := loopback.Params("tcp_rr")
+			p.Streams, p.Pipeline, p.Warmup, p.Slice, p.Rounds = 4, 8, 10*time.Millisecond, 30*time.Millisecond, 8
+			p.Address = rrFakeServer(t, p, func(flow int, c net.Conn) {
+				switch flow {
+				case 1:
+					answer(c, p, 20)
+					_ = c.(*net.TCPConn).SetLinger(0)
+					c.Close()
+				case 2:
+					answer(c, p, 20)
+					_, _ = io.Copy(io.Discard, c)
+				default:
+					answer(c, p, -1)
+				}
+			})
+			got := must.Get(loopback.RunClient(t.Context(), rr{n}, p))(t)
+			must.Equal(t, result.Attempts{Tried: 4, TimedOut: 1, Reset: 1}, *got.Attempts)
+			if len(got.Notes) == 0 || got.Notes[0].Code != "lost_exchanges" || got.Sent < got.Messages*int64(p.RequestSize) {
+				t.Errorf("%d sent in %d exchanges, notes %+v", got.Sent, got.Messages, got.Notes)
+			}
+		})
+	}
+}
+
+// More than was asked for, in either direction, is an error.
+func TestPipelineTooMuch(t *testing.T) {
+	for _, n := range implementations() {
+		p := loopback.Params("tcp_rr")
+		p.Pipeline, p.Duration = 4, time.Minute
+		p.Address = fakeServer(t, p, func(c net.Conn) {
+			_, _ = c.Read(make([]byte, 1))
+			_, _ = c.Write(make([]byte, 100))
+		})
+		must.FailFor(t, n, must.Err(rr{n}.Dial(t.Context(), p, nil)), "unexpected data")
+	}
+	p := loopback.Params("tcp_rr")
+	p.Pipeline, p.RequestSize, p.ResponseSize = 4, 10, 20
+	var f toAnswer
+	must.Do(t, f.receive(45, p)) // and a half
+	must.Equal(t, []any{int64(1), 55}, []any{f.answered(25, p), f.owed})
+	must.Do(t, f.receive(5, p))
+	must.Fail(t, f.receive(10, p), "more than 4 at once")
+	for want, change := range map[string]func(*traffic.Params){
+		"use 1 to 1000": func(p *traffic.Params) { p.Pipeline = 1001 },
+		"no schedule":   func(p *traffic.Params) { p.Pipeline, p.TransactionRate = 2, 10 },
+	} {
+		p := loopback.Params("tcp_rr")
+		change(&p)
+		must.FailFor(t, want, must.Err(rr{fastest()}.Listen(p)), want)
+	}
+}

@@ -63,12 +63,15 @@ func TestMixTogether(t *testing.T) {
 	must.Equal(t, []any{study.Size(0), "9x1KiB,1x1MiB"}, []any{again.Workloads[0].ResponseSize, again.Workloads[0].ResponseMix})
 }
 
-// A pipeline has no schedule, and bounds what is in progress.
+// A pipeline has no schedule, and bounds what is in progress. Only a server that streams answers with several messages.
 func TestPipelineTogether(t *testing.T) {
 	c := studytest.Catalog()
-	c.Workloads = append(c.Workloads, study.WorkloadSpec{Kind: "piped", Params: []string{"request_size"}, Optional: []string{"pipeline", "transaction_rate"}, Defaults: study.Workload{RequestSize: 1}, Metric: "transaction_rate"})
+	c.Workloads = append(c.Workloads, study.WorkloadSpec{Kind: "piped", Params: []string{"request_size"}, Optional: []string{"pipeline", "transaction_rate", "streaming", "messages"}, Defaults: study.Workload{RequestSize: 1}, Metric: "transaction_rate"})
 	for lines, want := range map[string]string{
 		"pipeline: 16":                          "",
+		"streaming: server, messages: 5":        "",
+		"streaming: bidi, messages: 5":          "s.yaml:3: messages is 5, but each call is answered with one without streaming: server; set it or remove messages",
+		"streaming: both":                       "want off, bidi or server",
 		"pipeline: 1, transaction_rate: 10":     "",
 		"pipeline: 0":                           "s.yaml:3: pipeline is 0",
 		"pipeline: 1001":                        "want a whole number from 1 to 1000",

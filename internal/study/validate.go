@@ -185,6 +185,9 @@ func (v *validator) together(prefix string, w Workload, spec WorkloadSpec) {
 	v.pacing(prefix, w, spec)
 	v.secured(prefix, w)
 	v.pipelined(prefix, w)
+	if w.Messages > 0 && w.Streaming != ServerStreams {
+		fail("messages", "messages is %d, but each call is answered with one without streaming: server; set it or remove messages", w.Messages)
+	}
 	v.mixed(prefix, w)
 	v.search(prefix, w)
 	v.concurrency(prefix, w, spec)

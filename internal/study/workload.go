@@ -1,6 +1,7 @@
 package study
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -28,7 +29,7 @@ type Workload struct {
 	Wait, Scheduling                                  string     `json:",omitzero"`
 	Offload, Fragment, Close, KeepAlive               string     `json:",omitzero"`
 	TLS, Resumption, Streaming, ResponseMix           string     `json:",omitzero"`
-	Pipeline                                          int        `json:",omitzero"`
+	Pipeline, Messages                                int        `json:",omitzero"`
 	WithLoad                                          string     `json:",omitzero"`
 	NoDelay                                           *bool      `json:",omitzero"`
 	Direction, Family, Congestion                     string     `json:",omitzero"`
@@ -59,6 +60,9 @@ const (
 	MostPipeline   = 1000
 	mostInProgress = 1 << 30
 )
+
+// StreamedMessages is how many messages a call is answered with if the server streams and the workload does not say.
+const StreamedMessages = 100
 
 // Fields declares the keys of a workload and their rules.
 func (w *Workload) Fields() []Field {
@@ -98,9 +102,10 @@ func (w *Workload) Fields() []Field {
 		key("keep_alive", choice(&w.KeepAlive, On, Off), "on: the requests of a flow share a connection; off: each has one of its own"),
 		key("tls", choice(&w.TLS, Off, On), "on: the connections are in TLS 1.3; off when absent"),
 		key("resumption", choice(&w.Resumption, Off, On), "on: with tls and keep_alive off, a connection resumes the TLS session of one before; off when absent"),
-		key("streaming", choice(&w.Streaming, Off, Bidi), "bidi: each of the streams is one call that goes on, and a transaction a message with its answer; off when absent: each is a call"),
+		key("streaming", choice(&w.Streaming, Off, Bidi, ServerStreams), "bidi: each of the streams is one call that goes on, and a transaction a message with its answer; server: each call is answered with many messages; off when absent: with one"),
 		key("response_mix", text(&w.ResponseMix, `^[0-9]+x[0-9]+[KMGi]*B?(,[0-9]+x[0-9]+[KMGi]*B?)+$`, "weights and sizes, such as 9x1KiB,1x1MiB", 0), "sizes of responses by their weights, such as 9x1KiB,1x1MiB: nine of ten have 1 KiB; replaces response_size"),
 		key("pipeline", count(&w.Pipeline, 1, MostPipeline), "requests in progress on each connection: each response is followed by the next request, without a wait for the others; 1 when absent"),
+		key("messages", count(&w.Messages, 1, 10000), fmt.Sprintf("messages that a call is answered with, with streaming: server; %d when absent", StreamedMessages)),
 		key("with_load", choice(&w.WithLoad, TCPLoad), "traffic beside the exchanges, from another client to another server of the mode: tcp_stream, one stream as fast as the path carries it; none when absent"),
 		key("no_delay", perhaps(&w.NoDelay), "disable Nagle's algorithm"),
 		key("direction", choice(&w.Direction, Forward, Reverse, Both), "forward: the client sends; reverse: the server sends; both: both at once"),
@@ -154,7 +159,8 @@ const (
 	On  = "on"
 	Off = "off"
 
-	Bidi = "bidi"
+	Bidi          = "bidi"
+	ServerStreams = "server"
 
 	FIN = "fin"
 	RST = "rst"

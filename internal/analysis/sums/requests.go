@@ -32,6 +32,7 @@ func Requests(workloads []study.Workload) []result.Requests {
 		add("tls", cmp.Or(w.TLS, study.Off))
 		add("resumption", w.Resumption)
 		add("streaming", w.Streaming)
+		number("messages", w.Messages)
 		if w.RequestSize > 0 {
 			add("request_size", w.RequestSize.String())
 		}

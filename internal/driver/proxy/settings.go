@@ -102,7 +102,7 @@ func cannotRead(w study.Workload, _ traffic.Spec, with map[string]string) string
 	switch {
 	case w.Kind != "http" && w.Kind != "http2" && w.Kind != "grpc":
 		return "it sends no requests of HTTP, and the mode's proxies read requests"
-	case w.Streaming == study.Bidi:
+	case w.Streaming == study.Bidi || w.Streaming == study.ServerStreams:
 		return "each of its calls is one request with many messages, and the mode's proxies count requests"
 	case w.TLS == study.On:
 		return "it is in TLS from client to server, and the mode's proxies must read requests; use the mode's own setting " + settingTLS

@@ -80,6 +80,7 @@ type told struct {
 type tally struct {
 	bytes     Bytes
 	completed int64 // messages sent whole
+	ends      int64 // trailers sent behind several of them
 }
 
 // output is what is to be sent.
@@ -170,6 +171,9 @@ func (t *tally) Bytes() Bytes { return t.bytes }
 
 // Completed is how many messages were sent whole, refusals not counted.
 func (t *tally) Completed() int64 { return t.completed }
+
+// Ended is how many streams that went on have ended with their trailer.
+func (t *tally) Ended() int64 { return t.ends }
 
 // Open is how many streams are in progress.
 func (c *Conn) Open() int { return len(c.streams) }

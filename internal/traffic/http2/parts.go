@@ -79,6 +79,7 @@ func (c *Conn) sentPart(s *Stream) {
 		c.out = appendFrameHeader(c.out, len(block), frameHeaders, flagEndHeaders|flagEndStream, s.id)
 		c.out = append(c.out, block...)
 		c.bytes.Sent += headerSize + int64(len(block))
+		c.ends++
 		s.done = true
 		c.finish(s, NoError)
 	}

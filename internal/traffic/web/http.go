@@ -50,6 +50,7 @@ type httpTrial struct {
 	connections int
 	grpc        bool // the requests are calls of gRPC
 	streaming   bool // or messages within calls that go on
+	series      int  // or each call is answered with so many messages; 0 for one
 	mix         mix
 	// ask and answer are the tags of its requests and responses.
 	ask, answer string

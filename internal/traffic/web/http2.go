@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -39,7 +40,7 @@ func (w http2Requests) Spec() traffic.Spec {
 	if w.grpc {
 		spec.Kind, spec.Title, spec.StandsFor, spec.Defaults.Streams = "grpc", "calls of gRPC", "services that call each other with gRPC", 1
 		spec.Defaults.RequestSize = 1 << 10
-		spec.Params, spec.Optional = append(spec.Params, "request_size"), append(without(without(without(spec.Optional, "request_size"), "tool"), "verify_with"), "streaming")
+		spec.Params, spec.Optional = append(spec.Params, "request_size"), append(without(without(without(spec.Optional, "request_size"), "tool"), "verify_with"), "streaming", "messages")
 	}
 	return spec
 }
@@ -69,15 +70,23 @@ func (w http2Requests) trial(p traffic.Params) (httpTrial, error) {
 	p.KeepAlive = study.On
 	t, err := newHTTPTrial(p)
 	t.connections, t.grpc, t.streaming = connections, w.grpc, w.grpc && p.Streaming == study.Bidi
+	if w.grpc && p.Streaming == study.ServerStreams {
+		t.series = cmp.Or(p.Messages, study.StreamedMessages)
+	}
 	t.Streams = connections * streams
 	return t, err
 }
 
-// callPath is the method that calls of gRPC name, and streamPath that of calls that go on.
+// callPath is the method that calls of gRPC name, streamPath that of calls that go on, and seriesPath that of calls that are answered with
+// many messages.
 const (
 	callPath   = "/tare.Trial/Call"
 	streamPath = "/tare.Trial/Stream"
+	seriesPath = "/tare.Trial/Series"
 )
+
+// inParts reports whether a response has messages that are told one by one.
+func (t *httpTrial) inParts() bool { return t.streaming || t.series > 0 }
 
 // prefixSize is the length of what precedes a message of gRPC: that it is not compressed, and its length.
 const prefixSize = 5
@@ -105,6 +114,8 @@ func (t *httpTrial) request2(to netip.AddrPort) *http2.Message {
 	switch {
 	case t.streaming:
 		path = streamPath
+	case t.series > 0:
+		path = seriesPath
 	case t.grpc:
 		path = callPath
 	}
@@ -135,7 +146,7 @@ func (t *httpTrial) response2(now time.Time) *http2.Message {
 	if t.grpc {
 		m := http2.NewMessage([]http2.Field{{Name: ":status", Value: "200"}, {Name: "content-type", Value: "application/grpc"}, {Name: tagField, Value: t.answer}},
 			nil, prefix, body, []http2.Field{{Name: "grpc-status", Value: "0"}})
-		if t.streaming {
+		if t.inParts() {
 			m.GoesOn()
 		}
 		return m
@@ -159,17 +170,17 @@ func (t *httpTrial) check2(s *http2.Stream) error {
 	if coding == "identity" {
 		coding = ""
 	}
-	if h.Status != http1.StatusOK || tag != t.answer || coding != "" || s.Body != int64(size) && !t.streaming {
+	if h.Status != http1.StatusOK || tag != t.answer || coding != "" || s.Body != int64(size) && !t.inParts() {
 		to, _ := h.Field("location")
 		return t.wrong(h.Status, tag, to, coding, s.Body, t.ResponseSize)
 	}
-	if t.grpc && !t.streaming && !isFramed(s.Start, s.Body) {
+	if t.grpc && !t.inParts() && !isFramed(s.Start, s.Body) {
 		return &answerError{httpOther, "the message of the response is compressed, or not as long as it says"}
 	}
 	return nil
 }
 
-// checkPart returns what is wrong with a message of a call that goes on.
+// checkPart returns what is wrong with one of several messages of a call.
 func (t *httpTrial) checkPart(s *http2.Stream) error {
 	tag, _ := s.Head.Field(tagField)
 	switch {

@@ -14,6 +14,7 @@ import (
 	"tare/internal/traffic/secure"
 	"tare/internal/traffic/socket"
 	"tare/internal/traffic/thread"
+	"tare/internal/unit"
 )
 
 // http2Conn is one of the client's connections, of which there is one at a time. The thread that reads opens and closes it; the
@@ -82,7 +83,7 @@ func (c *http2Conn) flows(fn func(f *httpFlow)) {
 
 // ask begins a flow's exchange, which begins at from. Its request is sent with the next.
 func (c *http2Conn) ask(f *httpFlow, from, at time.Duration) {
-	f.from, f.begun, f.first, f.bytes, f.busy, f.opened, f.asked = from, at, 0, 0, true, false, false
+	f.from, f.begun, f.first, f.bytes, f.parts, f.busy, f.opened, f.asked = from, at, 0, 0, 0, true, false, false
 	c.busy++
 	c.waiting = append(c.waiting, f)
 }
@@ -331,15 +332,22 @@ func (c *http2Conn) look() {
 	}
 }
 
-// Begun takes the time of the first byte of a response.
-func (c *http2Conn) Begun(s *http2.Stream) { c.w.flows[s.Lane].first = c.at }
+// Begun takes the time of the first byte of a response, which is that of the first of its messages.
+func (c *http2Conn) Begun(s *http2.Stream) {
+	if f := &c.w.flows[s.Lane]; f.parts == 0 {
+		f.first = c.at
+	}
+}
 
-// Message counts a response. A call that goes on fails with its end.
+// Message counts a response. A call that goes on fails with its end, and one of a series with fewer messages than it should have.
 func (c *http2Conn) Message(s *http2.Stream) {
 	f := &c.w.flows[s.Lane]
 	err := c.w.t.check2(s)
 	if c.w.t.streaming && err == nil {
 		err = &answerError{httpOther, "the server ended the call"}
+	}
+	if err == nil && f.parts != c.w.t.series {
+		err = &answerError{httpOther, fmt.Sprintf("the call was answered with %s, not %d", unit.Count(f.parts, "message", "messages"), c.w.t.series)}
 	}
 	if err != nil {
 		c.endOn(f, c.receiving(err))
@@ -349,12 +357,17 @@ func (c *http2Conn) Message(s *http2.Stream) {
 	c.answer(f)
 }
 
-// Part counts a response within a call that goes on.
+// Part counts a response within a call that goes on, or a message of a series.
 func (c *http2Conn) Part(s *http2.Stream) {
 	f := &c.w.flows[s.Lane]
 	err := c.w.t.checkPart(s)
 	switch {
 	case err != nil:
+	case c.w.t.series > 0 && f.parts < c.w.t.series:
+		f.parts, f.begun = f.parts+1, c.at // the next message has its own time
+		return
+	case c.w.t.series > 0:
+		err = &answerError{httpOther, fmt.Sprintf("the call was answered with more than %s", unit.Count(c.w.t.series, "message", "messages"))}
 	case !f.busy || !f.asked:
 		err = &answerError{httpOther, "the server sent a message that nobody asked for"}
 	case !s.Sent():

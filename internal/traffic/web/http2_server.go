@@ -45,7 +45,7 @@ func (s *httpPortable) serve2(ctx context.Context, c socket.Stream, buf []byte) 
 		s.mu.Lock()
 		if h.ours {
 			n := h.conn.Bytes()
-			s.messages, s.sent, s.received = s.messages+h.conn.Completed(), s.sent+n.Sent, s.received+n.Received
+			s.messages, s.sent, s.received = s.messages+h.completed(), s.sent+n.Sent, s.received+n.Received
 		}
 		s.mu.Unlock()
 		s.close(c, h.ours)
@@ -60,7 +60,7 @@ func (s *httpPortable) serve2(ctx context.Context, c socket.Stream, buf []byte) 
 			if _, counted := connection.FailureOf(err); counted || ctx.Err() != nil {
 				return nil
 			}
-			return fmt.Errorf("send response after %d others: %w", h.conn.Completed(), err)
+			return fmt.Errorf("send response after %d others: %w", h.completed(), err)
 		}
 		if h.ends {
 			return s.refuse(ctx, c, nil, buf)
@@ -89,6 +89,14 @@ func (s *httpPortable) serve2(ctx context.Context, c socket.Stream, buf []byte) 
 			s.mu.Unlock()
 		}
 	}
+}
+
+// completed is how many responses were sent whole.
+func (h *http2Served) completed() int64 {
+	if h.t.series > 0 {
+		return h.conn.Ended()
+	}
+	return h.conn.Completed()
 }
 
 // send sends what there is to send.
@@ -169,6 +177,12 @@ func (h *http2Served) respond(s *http2.Stream) {
 	}
 	h.ours = true
 	h.conn.Respond(s, h.response())
+	if h.t.series > 0 {
+		for range h.t.series - 1 {
+			h.conn.Send(s, h.response())
+		}
+		h.conn.End(s)
+	}
 }
 
 // response returns the response to a request, recreated each second.

@@ -130,7 +130,7 @@ func (c *http2Conn) open() error {
 	if err != nil {
 		return err
 	}
-	conn := http2.NewClient(http2.Options{MaxBody: int64(s.t.ResponseSize) + maxStrangeBody, Parts: s.t.streaming}, c)
+	conn := http2.NewClient(http2.Options{MaxBody: int64(s.t.ResponseSize) + maxStrangeBody, Parts: s.t.inParts()}, c)
 	if err := agree2(ctx, stream, conn, c.buf, s.t.together()); err != nil {
 		stream.Close()
 		return fmt.Errorf("begin HTTP/2 with %s after %d connections: %w", s.addr, made, err)

@@ -23,7 +23,7 @@ func http2Params(kind string, flows, streams int, request, response study.Size) 
 func TestHTTP2Conformance(t *testing.T) {
 	loopback.Room(t)
 	i := 0
-	for _, of := range [][2]string{{"http2", ""}, {"grpc", ""}, {"grpc", study.Bidi}} {
+	for _, of := range [][2]string{{"http2", ""}, {"grpc", ""}, {"grpc", study.Bidi}, {"grpc", study.ServerStreams}} {
 		kind, streaming := of[0], of[1]
 		for _, sizes := range [][2]study.Size{{0, 1}, {0, 1024}, {3000, 200_000}, {5 << 20, 20_000}, {300_000, 300_000}} {
 			for _, many := range [][2]int{{1, 1}, {1, 8}, {3, 2}} {
@@ -31,7 +31,10 @@ func TestHTTP2Conformance(t *testing.T) {
 				for j, on := range covering(i) {
 					p := http2Params(kind, many[0], many[1], sizes[0], sizes[1])
 					p.Streaming = streaming
-					large := int64(sizes[0]+sizes[1])*int64(many[0]*many[1]) > 2<<20 // no request would begin in the timed part of a slice
+					if streaming == study.ServerStreams {
+						p.Messages = 1 + i%4
+					}
+					large := int64(sizes[0]+sizes[1]*study.Size(max(1, p.Messages)))*int64(many[0]*many[1]) > 2<<20 // no request would begin in the timed part of a slice
 					switch scheduled := (i/2+j)%2 == 0; {
 					case scheduled && large:
 						p.TransactionRate = 30
@@ -63,7 +66,7 @@ func TestHTTP2Conformance(t *testing.T) {
 func http2Agree(t testing.TB, p traffic.Params, c, s traffic.Report) {
 	t.Helper()
 	must.Equal(t, []int64{c.Messages, c.Sent, c.Received, int64(c.Connections), 0, int64(max(p.Flows, 1))}, []int64{s.Messages, s.Received, s.Sent, int64(s.Connections), int64(s.Refused), int64(c.Connections)})
-	least, asked := c.Messages*int64(p.ResponseSize), c.Messages*int64(p.RequestSize)
+	least, asked := c.Messages*int64(p.ResponseSize)*int64(max(1, p.Messages)), c.Messages*int64(p.RequestSize)
 	if c.Messages == 0 || c.Received <= least || c.Sent <= asked || c.Window.Failed > 0 || c.Window.Sent > c.Sent || c.Window.Received > c.Received {
 		t.Errorf("%d messages, %d bytes sent and %d received, window %+v", c.Messages, c.Sent, c.Received, c.Window)
 	}

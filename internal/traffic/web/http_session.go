@@ -27,6 +27,7 @@ type httpFlow struct {
 	ask    *outgoing  // its request, in HTTP/1.1
 	want   study.Size // of the response to it
 	sent   int        // bytes of the request
+	parts  int        // messages of the response, of several
 	bytes  int        // of the response so far
 	opened bool       // the exchange began with a connection
 	busy   bool       // an exchange is in progress

@@ -108,11 +108,13 @@ type PathProbe struct {
 	Listen, Dial     netip.AddrPort // if the port to listen on is 0, the sender dials the port that the receiver got
 	Wait             time.Duration  // for the whole probe
 	Stall            time.Duration  // how long it may make no progress
+	Loss             bool           // Sizes counts lost packets
 }
 
-// Sizes searches the largest packet that passes from the sender, whose device has this MTU.
+// Sizes searches the largest packet that passes from the sender, whose device has this MTU; 0 stands for that of its route,
+// as the system uses it, up to the MTU of jumbo frames.
 func (p PathProbe) Sizes(ctx context.Context, mtu int) (wire.PathSizes, error) {
-	got, err := p.run(ctx, wire.PathProbe{Network: "udp", MTU: mtu})
+	got, err := p.run(ctx, wire.PathProbe{Network: "udp", MTU: mtu, Loss: p.Loss})
 	if err == nil && got.Sizes == nil {
 		err = errors.New("the agent replied without sizes")
 	}

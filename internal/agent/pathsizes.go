@@ -42,8 +42,19 @@ const (
 // roundSizes is how many sizes are tried at once: few enough for any socket's buffer.
 const roundSizes = 8
 
-// maxSize is the largest IP packet.
-const maxSize = 65535
+// insistCopies is how many more packets of the MTU are sent, insistInterval apart, if none has arrived: a path that loses packets
+// may have lost the others.
+const (
+	insistCopies   = 8
+	insistInterval = time.Millisecond
+)
+
+// maxSize is the largest IP packet, and jumboSize the largest that is tried where only the route says what passes: several of larger ones do not fit
+// into a socket's buffer.
+const (
+	maxSize   = 65535
+	jumboSize = 9216
+)
 
 // A datagram of a probe is the token, the size of its packet and data that follows from the
 // token. Its answer is the token, the size and whether the data was the expected.
@@ -124,10 +135,6 @@ func searchSizes(ctx context.Context, k *wire.PathProbe) (*wire.PathSizes, error
 	if err != nil {
 		return nil, err
 	}
-	mtu := min(k.MTU, maxSize)
-	if mtu <= smallestSize {
-		return nil, fmt.Errorf("the device has an MTU of %d bytes, and the probe needs more than %d", k.MTU, smallestSize)
-	}
 	conn, err := socket.DialPacket(to)
 	if err != nil {
 		return nil, err
@@ -135,8 +142,19 @@ func searchSizes(ctx context.Context, k *wire.PathProbe) (*wire.PathSizes, error
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })
 	defer stop()
-	s := &sizeSearch{conn: conn, k: k, headers: headersOf(to.Addr()), answered: map[int]bool{}, answers: map[int]int{}, out: &wire.PathSizes{}}
-	if err := forbidFragments(conn, to.Addr().Unmap().Is6()); err != nil {
+	ipv6, ofDevice := to.Addr().Unmap().Is6(), k.MTU > 0
+	if !ofDevice {
+		if k.MTU, err = routeMTU(conn, ipv6); err != nil {
+			return nil, fmt.Errorf("read the MTU of the route: %w", err)
+		}
+		k.MTU = min(k.MTU, jumboSize)
+	}
+	mtu := min(k.MTU, maxSize)
+	if mtu <= smallestSize {
+		return nil, fmt.Errorf("the device has an MTU of %d bytes, and the probe needs more than %d", k.MTU, smallestSize)
+	}
+	s := &sizeSearch{conn: conn, k: k, headers: headersOf(to.Addr()), answered: map[int]bool{}, answers: map[int]int{}, out: &wire.PathSizes{MTU: mtu}}
+	if err := forbidFragments(conn, ipv6); err != nil {
 		return nil, fmt.Errorf("forbid the fragmentation of packets: %w", err)
 	}
 	s.out.ReportsUnseen = reportsUnseen
@@ -160,13 +178,24 @@ func searchSizes(ctx context.Context, k *wire.PathProbe) (*wire.PathSizes, error
 			}
 		}
 	}
+	if lo < mtu {
+		arrived, err := s.insist(ctx, mtu)
+		if err != nil {
+			return nil, err
+		}
+		if arrived {
+			lo = mtu
+		}
+	}
 	if s.out.Largest = lo; lo < mtu {
 		s.out.Lost = lo + 1
 	}
-	if err := s.countLost(ctx); err != nil {
-		return nil, err
+	if k.Loss {
+		if err := s.countLost(ctx); err != nil {
+			return nil, err
+		}
 	}
-	if mtu < maxSize {
+	if mtu < maxSize && ofDevice {
 		refused, err := s.tooLarge(mtu + 1)
 		if err == nil {
 			s.out.Refused = &refused
@@ -235,6 +264,21 @@ func (s *sizeSearch) round(ctx context.Context, sizes []int) error {
 		s.reports()
 	}
 	return nil
+}
+
+// insist reports whether one of many packets of a size arrives.
+func (s *sizeSearch) insist(ctx context.Context, size int) (bool, error) {
+	arrived := func() bool { _, ok := s.answered[size]; return ok }
+	for range insistCopies {
+		s.send(size)
+		s.read(insistInterval, arrived)
+	}
+	if err := s.sync(ctx); err != nil {
+		return false, err
+	}
+	s.read(reorderTime, arrived)
+	s.reports()
+	return arrived(), nil
 }
 
 // sync sends a small packet until it is answered: the receiver has then seen what was sent

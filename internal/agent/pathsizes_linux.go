@@ -29,6 +29,19 @@ func forbidFragments(conn syscall.Conn, ipv6 bool) error {
 	})
 }
 
+// routeMTU returns the MTU of the route of a connected socket, with what was learned of the path.
+func routeMTU(conn syscall.Conn, ipv6 bool) (mtu int, err error) {
+	err = control(conn, func(fd int) (err error) {
+		if ipv6 {
+			mtu, err = unix.GetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_MTU)
+		} else {
+			mtu, err = unix.GetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_MTU)
+		}
+		return err
+	})
+	return mtu, err
+}
+
 func control(conn syscall.Conn, do func(fd int) error) error {
 	raw, err := conn.SyscallConn()
 	if err != nil {

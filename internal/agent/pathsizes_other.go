@@ -26,6 +26,9 @@ func forbidFragments(conn syscall.Conn, ipv6 bool) error {
 	return inner
 }
 
+// routeMTU is unknown.
+func routeMTU(syscall.Conn, bool) (int, error) { return 0, errors.ErrUnsupported }
+
 // tooBig reports whether a packet was refused because of its size.
 func tooBig(err error) bool { return errors.Is(err, errTooBig) }
 

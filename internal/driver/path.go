@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"tare/internal/agent"
 	"tare/internal/result"
 )
 
@@ -65,6 +66,9 @@ type Path struct {
 	// Foreign returns how many connections and datagrams of others arrived at the ports of the
 	// path's own checks since the last call. It may be nil.
 	Foreign func() int64
+	// Probe probes with the agents of the first pair, before its first trial and in at most 2 s, which packets pass between its
+	// endpoints and whether data arrives unchanged. What it could not probe is a fact. It may be nil.
+	Probe func(ctx context.Context, client, server *agent.Client) ([]result.Fact, []result.Warning)
 	// Lost returns why the path can carry no further trial and must be recreated, such as a
 	// connection to a host that was cut, or a proxy that has ended; nil if it can. It may be nil: the path is never lost.
 	Lost func() error

@@ -37,6 +37,7 @@ type modeUnderTest struct {
 	topology  *result.Topology
 	proof     *result.Proof // of the last trial
 	facts     []result.Fact
+	probed    []result.Fact     // what the probe of the path adds, once in a session
 	stacks    []driver.Settings // settings of the network stacks on its path, as far as they can be read
 	agents    []*agentPair      // one for each pair
 }
@@ -47,7 +48,7 @@ type agentPair struct{ client, server *agent.Client }
 func (s *modeUnderTest) result() result.Mode {
 	m := result.Mode{
 		ID: s.mode.ID, Title: s.mode.Title, Description: s.study.Description, Status: s.status, Reason: s.reason,
-		Baseline: s.mode.Baseline, Like: s.mode.Like, Control: s.control, Topology: s.topology, Proof: s.proof, Facts: slices.Concat(optionFacts(s.study, s.facts), s.facts),
+		Baseline: s.mode.Baseline, Like: s.mode.Like, Control: s.control, Topology: s.topology, Proof: s.proof, Facts: slices.Concat(optionFacts(s.study, s.facts), s.facts, s.probed),
 	}
 	if s.setups > 1 {
 		m.Facts = append(m.Facts, result.Fact{Name: "made", Value: fmt.Sprintf("%d times", s.setups)})
@@ -162,6 +163,7 @@ func (r *testbed) setUpAll(ctx context.Context) error {
 		case err == nil:
 			s.status, s.setups = result.ModeMeasured, r.madeBefore[id]+1
 			if !r.dropUnsupported(s) {
+				r.probe(ctx, s)
 				r.tell(live.ModeSettled{Mode: id, Status: s.status, Took: s.setupTime})
 			}
 		case lacking:
@@ -273,12 +275,7 @@ func (r *testbed) setUp(ctx context.Context, s *modeUnderTest) error {
 	}
 	s.path, s.facts = path, path.Facts
 	r.noteEmulation(s)
-	for _, w := range path.Warnings {
-		if w.Scope == path.Mode { // a study may have another name for it
-			w.Scope = s.mode.ID
-		}
-		r.give(w)
-	}
+	r.giveOf(s, path.Warnings)
 	t, err := s.path.Topology()
 	if err != nil {
 		return err
@@ -295,6 +292,26 @@ func (r *testbed) setUp(ctx context.Context, s *modeUnderTest) error {
 	}
 	s.setupTime = time.Since(began)
 	return nil
+}
+
+// giveOf gives warnings about a mode, which a study may have another name for.
+func (r *testbed) giveOf(s *modeUnderTest, all []result.Warning) {
+	for _, w := range all {
+		if w.Scope == s.path.Mode {
+			w.Scope = s.mode.ID
+		}
+		r.give(w)
+	}
+}
+
+// probe probes the path of a mode before its first trial. What it finds ends nothing.
+func (r *testbed) probe(ctx context.Context, s *modeUnderTest) {
+	if s.path.Probe == nil || len(s.agents) == 0 {
+		return
+	}
+	facts, warnings := s.path.Probe(ctx, s.agents[0].client, s.agents[0].server)
+	s.probed = facts
+	r.giveOf(s, warnings)
 }
 
 // emulatedTitle is appended to the title of a mode that runs partly on an emulated CPU.

@@ -54,7 +54,7 @@ type Entry struct {
 	Code     Code
 	Severity Severity
 	Section  Section
-	Scope    string // what the scope of such a warning names: "run", or words of "mode workload metric"
+	Scope    string // what the scope of such a warning names: "run", or words of "mode workload metric", or both
 
 	// Short is the warning in one line of at most 80 columns. Braces enclose the part that Say
 	// replaces where a warning has values; in it $1 is the first value.

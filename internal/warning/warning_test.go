@@ -14,7 +14,7 @@ import (
 // Every entry has a line for the screen of at most 80 columns, one pair of braces where a
 // value replaces a part of it, and causes that are in the registry.
 func TestEntries(t *testing.T) {
-	scopes := []string{"run", "mode", "workload", "mode workload", "mode workload metric", "run, or mode workload"}
+	scopes := []string{"run", "mode", "workload", "mode workload", "mode workload metric", "run, or mode workload", "run, or mode"}
 	for _, e := range All() {
 		if n := utf8.RuneCountInString(strings.NewReplacer("{", "", "}", "").Replace(e.Short)); n == 0 || n > 80 {
 			t.Errorf("%s: its short form has %d columns: %q", e.Code, n, e.Short)

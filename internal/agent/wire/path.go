@@ -16,7 +16,8 @@ type PathProbe struct {
 	Network string `json:"network"`         // udp or tcp
 	Address string `json:"address"`         // to listen on or to dial
 	Token   string `json:"token"`           // the same at both agents
-	MTU     int    `json:"mtu,omitempty"`   // of the sender's device; over UDP
+	MTU     int    `json:"mtu,omitempty"`   // of the sender's device, 0 for that of its route; over UDP
+	Loss    bool   `json:"loss,omitempty"`  // lost packets are counted; over UDP
 	Bytes   int64  `json:"bytes,omitempty"` // to send at most; over TCP
 	// Time bounds for how long data is sent. Stall is how long a probe may make no progress.
 	Time  time.Duration `json:"time,omitempty"`
@@ -29,6 +30,7 @@ type PathProbe struct {
 // PathSizes are the sizes of IP packets, in bytes, that arrived when no router might
 // fragment them.
 type PathSizes struct {
+	MTU     int `json:"mtu,omitempty"`     // the largest that was tried
 	Largest int `json:"largest"`           // the largest that arrived unchanged; 0 is none
 	Lost    int `json:"lost,omitempty"`    // the smallest that did not arrive and that the sender's device takes; 0 is none
 	Changed int `json:"changed,omitempty"` // the smallest that arrived with other content; 0 is none

@@ -16,6 +16,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/pathspec"
+	"tare/internal/driver/remote"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/timelimit"
@@ -67,7 +68,7 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 		err = p.build(ctx, cmp.Or(d.limit, timelimit.Scaled(pluginTimeout)), dirs, o.Options[optionFlannel])
 	}
 	if err == nil {
-		return p.DriverPath(driver.Path{FlushConnections: p.flushConnections}, p), nil
+		return p.DriverPath(driver.Path{FlushConnections: p.flushConnections, Probe: remote.EndpointProbe(&p.Path.Path, "`mtu` of the plugin in the conflist")}, p), nil
 	}
 	return nil, p.Failed(ctx, err)
 }

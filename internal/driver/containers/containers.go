@@ -26,6 +26,9 @@ const (
 	Server = "server"
 )
 
+// MTUKey is where the MTU of a network is set, in Markdown.
+const MTUKey = "`--opt com.docker.network.driver.mtu`, in Podman `--opt mtu`"
+
 // SwarmSetupTime is roughly how long setting up and removing a mode takes that may need a
 // new Swarm.
 const SwarmSetupTime = 5 * time.Second

@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"tare/internal/driver"
+	"tare/internal/driver/containers"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/pathspec"
+	"tare/internal/driver/remote"
 	"tare/internal/driver/setting"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
@@ -63,7 +65,7 @@ func (p *path) provision(ctx context.Context, m mode, o labdriver.Order, start f
 		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.explainError(ctx, err)), p.close(context.WithoutCancel(ctx)))
 	}
 	return p.DriverPath(driver.Path{
-		Hosts: labdriver.Hosts(), Underlay: labdriver.Underlay(o.Lab), Facts: facts, Processes: p.processes, Snapshot: p.snapshot, FlushConnections: p.flush, Close: p.close, Internal: p,
+		Hosts: labdriver.Hosts(), Underlay: labdriver.Underlay(o.Lab), Facts: facts, Processes: p.processes, Snapshot: p.snapshot, FlushConnections: p.flush, Probe: remote.EndpointProbe(&p.Path, containers.MTUKey), Close: p.close, Internal: p,
 	}), nil
 }
 

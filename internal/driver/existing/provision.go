@@ -7,6 +7,7 @@ import (
 	"net/netip"
 
 	"tare/internal/driver"
+	"tare/internal/driver/containers"
 	"tare/internal/driver/pathspec"
 	"tare/internal/driver/remote"
 	"tare/internal/engine"
@@ -50,7 +51,7 @@ func (d *Driver) Provision(ctx context.Context, o driver.Order) (*driver.Path, e
 	if err := build(p, ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.explainError(ctx, err)), p.end(context.WithoutCancel(ctx)))
 	}
-	return p.DriverPath(driver.Path{Hosts: d.hostsOf(a, b), Facts: p.versionFacts(), Snapshot: p.snapshot, Lost: p.lost, Foreign: p.read.Foreign, Close: remote.CloseOnce(p.end), Internal: p}), nil
+	return p.DriverPath(driver.Path{Hosts: d.hostsOf(a, b), Facts: p.versionFacts(), Snapshot: p.snapshot, Lost: p.lost, Foreign: p.read.Foreign, Probe: remote.EndpointProbe(&p.Path, containers.MTUKey), Close: remote.CloseOnce(p.end), Internal: p}), nil
 }
 
 // enter opens the hosts of a mode. That may show that an engine runs in a virtual machine,

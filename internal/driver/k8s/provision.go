@@ -76,7 +76,7 @@ func (d *Driver) Provision(ctx context.Context, o driver.Order) (*driver.Path, e
 	if err := p.build(ctx, r); err != nil {
 		return nil, errors.Join(p.provisionError(ctx, err), p.end(context.WithoutCancel(ctx)))
 	}
-	return p.DriverPath(driver.Path{Hosts: d.Hosts()[:1+b], Facts: p.facts(nodes[:1+b]), Snapshot: p.snapshot, Checks: []func() error{p.reached.checkProxied}, Warnings: p.pods.warnings, Lost: p.lost, Foreign: p.read.Foreign, Close: remote.CloseOnce(p.end), Internal: p}), nil
+	return p.DriverPath(driver.Path{Hosts: d.Hosts()[:1+b], Facts: p.facts(nodes[:1+b]), Snapshot: p.snapshot, Checks: []func() error{p.reached.checkProxied}, Warnings: p.pods.warnings, Lost: p.lost, Foreign: p.read.Foreign, Probe: remote.EndpointProbe(&p.Path, "in the configuration of the cluster's network plugin"), Close: remote.CloseOnce(p.end), Internal: p}), nil
 }
 
 func (p *path) build(ctx context.Context, r recipe) error {

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,24 +36,53 @@ func reachWait() time.Duration  { return timelimit.Scaled(1800 * time.Millisecon
 func probeStall() time.Duration { return timelimit.Scaled(time.Second) }
 func probeWait() time.Duration  { return timelimit.Scaled(10 * time.Second) }
 
+// probing is how a leg is probed. Between two machines the MTU of the device is tried and lost packets are counted; between two endpoints
+// the MTU of the route, and a stream of which nothing arrives is sent again.
+type probing struct {
+	machines            bool
+	reach, stall, whole time.Duration // time limits for an answer, without progress, and of one probe
+	end                 time.Time     // of all probes; zero is none
+}
+
+// betweenMachines is how the path between two machines is probed.
+func betweenMachines() probing {
+	return probing{machines: true, reach: reachWait(), stall: probeStall(), whole: probeWait()}
+}
+
+// errNoTime is the error that no time was left for a probe.
+var errNoTime = errors.New("no time was left")
+
+// within returns a time limit for a probe that needs at least some time, or errNoTime.
+func (p probing) within(most, least time.Duration) (time.Duration, error) {
+	if p.end.IsZero() {
+		return most, nil
+	}
+	left := time.Until(p.end)
+	if left < least {
+		return 0, errNoTime
+	}
+	return min(most, left), nil
+}
+
 // Leg is what the probes found in one direction of one address family.
 type Leg struct {
-	From, To *Host
-	Source   netip.Addr // of From
-	Dial     netip.Addr // of To
-	Port     uint16     // at which To listens; 0 lets it choose
+	From, To     *Host
+	Source       netip.Addr     // of From; invalid if it is not known
+	Listen, Dial netip.AddrPort // of To; it chooses a port 0, which From then dials
 	// TCP and UDP are nil if From reaches To over them.
 	TCP, UDP error
 	Device   string // of From, toward To; empty if unknown
-	MTU      int    // of that device
+	MTU      int    // of that device; between two endpoints of the route, 0 if it is unknown
 	// Sizes and Stream are nil if they are unknown, for the reason in NoSizes and NoStream.
 	Sizes    *wire.PathSizes
 	Stream   *wire.PathStream
 	NoSizes  error
 	NoStream error
+
+	how probing
 }
 
-// PathReport is what the probes of a path found.
+// PathReport is what the probes of a path found, between two machines or two endpoints.
 type PathReport struct {
 	Legs []Leg
 	// BadChecksums are the packets that each host received with a wrong checksum during the
@@ -67,35 +97,50 @@ type PathReport struct {
 // context ends.
 func ProbePath(ctx context.Context, a, b *Host, ends []Ends) (PathReport, error) {
 	var r PathReport
+	leg := func(from, to *Host, source, dial netip.Addr, port uint16) Leg {
+		return Leg{From: from, To: to, Source: source, Listen: netip.AddrPortFrom(to.ListenAddress(ctx, dial), port), Dial: netip.AddrPortFrom(dial, port), how: betweenMachines()}
+	}
 	for _, e := range ends {
-		r.Legs = append(r.Legs, Leg{From: a, To: b, Source: e.A, Dial: e.B, Port: e.Port}, Leg{From: b, To: a, Source: e.B, Dial: e.A, Port: e.Port})
+		r.Legs = append(r.Legs, leg(a, b, e.A, e.B, e.Port), leg(b, a, e.B, e.A, e.Port))
 	}
 	before := checksums(ctx, a, b)
-	// Large packets are probed after all answers have come, and streams after that, so that
-	// no probe queues behind another.
-	for _, part := range []func(context.Context, *Leg){reach, findDevice, probeSizes, probeStream} {
-		var all sync.WaitGroup
-		for i := range r.Legs {
-			all.Go(func() { part(ctx, &r.Legs[i]) })
-		}
-		all.Wait()
-	}
-	r.BadChecksums = checksums(ctx, a, b)
-	for host, n := range r.BadChecksums {
-		was, known := before[host]
-		if r.BadChecksums[host] = n - was; !known || n < was {
-			delete(r.BadChecksums, host)
-		}
-	}
+	probeLegs(ctx, r.Legs)
+	r.BadChecksums = checksums(ctx, a, b).since(before)
 	if ctx.Err() != nil {
 		return r, context.Cause(ctx)
 	}
 	return r, errors.Join(a.Monitor.Err(), b.Monitor.Err())
 }
 
-// checksums reads how many packets with a wrong checksum each host has received.
-func checksums(ctx context.Context, hosts ...*Host) map[string]uint64 {
+// probeLegs probes legs at once. Large packets are probed after all answers have come, and streams after that, so that no probe
+// queues behind another.
+func probeLegs(ctx context.Context, legs []Leg) {
+	for _, part := range []func(context.Context, *Leg){reach, findDevice, probeSizes, probeStream} {
+		var all sync.WaitGroup
+		for i := range legs {
+			all.Go(func() { part(ctx, &legs[i]) })
+		}
+		all.Wait()
+	}
+}
+
+// badChecksums are packets with a wrong checksum, by the name of the host that received them.
+type badChecksums map[string]uint64
+
+// since returns how many came since an earlier reading, without the hosts of which one of the two is unknown.
+func (b badChecksums) since(before badChecksums) map[string]uint64 {
 	out := map[string]uint64{}
+	for host, n := range b {
+		if was, known := before[host]; known && n >= was {
+			out[host] = n - was
+		}
+	}
+	return out
+}
+
+// checksums reads how many packets with a wrong checksum each host has received.
+func checksums(ctx context.Context, hosts ...*Host) badChecksums {
+	out := badChecksums{}
 	for _, h := range hosts {
 		reading, err := h.Monitor.Read(ctx)
 		if err != nil {
@@ -112,8 +157,11 @@ func checksums(ctx context.Context, hosts ...*Host) map[string]uint64 {
 func reach(ctx context.Context, l *Leg) {
 	var both sync.WaitGroup
 	try := func(network string, failed *error) {
-		p := l.probe(ctx)
-		_, *failed = agent.CheckReachability(ctx, p.Sender, p.Receiver, network, p.Listen, p.Dial, reachWait())
+		wait, err := l.how.within(l.how.reach, l.how.reach/2)
+		if err == nil {
+			_, err = agent.CheckReachability(ctx, l.From.Monitor, l.To.Monitor, network, l.Listen, l.Dial, wait)
+		}
+		*failed = err
 	}
 	both.Go(func() { try("tcp", &l.TCP) })
 	both.Go(func() { try("udp", &l.UDP) })
@@ -122,15 +170,21 @@ func reach(ctx context.Context, l *Leg) {
 
 // findDevice finds the device toward the other host and its MTU.
 func findDevice(ctx context.Context, l *Leg) {
-	l.MTU = assumedMTU
-	if found, err := l.From.DeviceToward(ctx, l.Dial); err == nil && found.MTU > 0 {
-		l.Device, l.MTU = found.Name, found.MTU
+	found, err := l.From.DeviceToward(ctx, l.Dial.Addr())
+	if err == nil {
+		l.Device = found.Name
+	}
+	if l.how.machines {
+		if l.MTU = assumedMTU; err == nil && found.MTU > 0 {
+			l.MTU = found.MTU
+		}
 	}
 }
 
-func (l *Leg) probe(ctx context.Context) agent.PathProbe {
-	listen := l.To.ListenAddress(ctx, l.Dial)
-	return agent.PathProbe{Sender: l.From.Monitor, Receiver: l.To.Monitor, Listen: netip.AddrPortFrom(listen, l.Port), Dial: netip.AddrPortFrom(l.Dial, l.Port), Wait: probeWait(), Stall: probeStall()}
+// probe returns a probe of the leg, or errNoTime if it could not tell a path without progress from the end of its time.
+func (l *Leg) probe() (agent.PathProbe, error) {
+	wait, err := l.how.within(l.how.whole, l.how.stall)
+	return agent.PathProbe{Sender: l.From.Monitor, Receiver: l.To.Monitor, Listen: l.Listen, Dial: l.Dial, Wait: wait, Stall: l.how.stall, Loss: l.how.machines}, err
 }
 
 func probeSizes(ctx context.Context, l *Leg) {
@@ -138,12 +192,14 @@ func probeSizes(ctx context.Context, l *Leg) {
 		l.NoSizes = errors.New("no datagram passes")
 		return
 	}
-	found, err := l.probe(ctx).Sizes(ctx, l.MTU)
-	if err != nil {
-		l.NoSizes = err
-		return
+	p, err := l.probe()
+	if err == nil {
+		var found wire.PathSizes
+		if found, err = p.Sizes(ctx, l.MTU); err == nil {
+			l.Sizes, l.MTU = &found, cmp.Or(l.MTU, found.MTU)
+		}
 	}
-	l.Sizes = &found
+	l.NoSizes = err
 }
 
 func probeStream(ctx context.Context, l *Leg) {
@@ -151,17 +207,25 @@ func probeStream(ctx context.Context, l *Leg) {
 		l.NoStream = errors.New("no connection can be opened")
 		return
 	}
-	found, err := l.probe(ctx).Stream(ctx, streamBytes, streamTime)
-	if err != nil {
-		l.NoStream = err
-		return
+	for again := !l.how.machines; ; again = false {
+		p, err := l.probe()
+		var found wire.PathStream
+		if err == nil {
+			found, err = p.Stream(ctx, streamBytes, streamTime)
+		}
+		if l.NoStream = err; err != nil {
+			l.Stream = nil
+			return
+		}
+		if l.Stream = &found; !again || found.Received > 0 || found.BadAt != nil || l.swallowed() {
+			return
+		}
 	}
-	l.Stream = &found
 }
 
 // Family returns the address family of the leg.
 func (l *Leg) Family() string {
-	if l.Dial.Unmap().Is4() {
+	if l.Dial.Addr().Unmap().Is4() {
 		return "IPv4"
 	}
 	return "IPv6"

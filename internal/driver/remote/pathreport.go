@@ -155,57 +155,99 @@ func cannotListen(err error) bool {
 	return errors.As(err, &l)
 }
 
+// telling is how findings are told: in the scope of a run or of a mode, with the noun before the name of an end, and with how the MTU
+// of what sends is described and set.
+type telling struct {
+	scope, noun string
+	mtu         func(l *Leg) string
+	set         func(mtu int) string
+}
+
+// ofMachines tells of two machines.
+func ofMachines() telling {
+	return telling{
+		scope: "run", noun: "host ",
+		mtu: func(l *Leg) string { return fmt.Sprintf("the device%s has an MTU of %d", orEmpty(l.Device), l.MTU) },
+		set: func(mtu int) string { return fmt.Sprintf("Set the MTU of both hosts to %d.", mtu) },
+	}
+}
+
+func (t telling) warn(code warning.Code, format string, args ...any) result.Warning {
+	return warning.New(code, t.scope, format, args...)
+}
+
 // Warnings returns what the probes found that a reader of the results must know.
 func (r PathReport) Warnings() (out []result.Warning) {
-	warn := func(code warning.Code, format string, args ...any) {
-		out = append(out, warning.New(code, "run", format, args...))
-	}
+	t := ofMachines()
 	for i := range r.Legs {
 		l := &r.Legs[i]
-		if why := errors.Join(l.TCP, l.UDP); cannotListen(why) {
-			warn(warning.NotObserved, "cannot probe the path from %s, because host %s cannot listen: %s", l, l.To.At, strings.ReplaceAll(why.Error(), "\n", "; "))
-		} else if why != nil {
-			what, why := "neither TCP nor UDP passes", l.TCP
-			switch {
-			case l.TCP == nil:
-				what, why = "UDP does not pass", l.UDP
-			case l.UDP == nil:
-				what = "TCP does not pass"
-			}
-			warn(warning.DirectionBlocked, "%s from %s (%v): workloads and tunnels that need it fail. Open it in the firewalls of both hosts and between them.", what, l, why)
-		}
-		if s := l.Sizes; s != nil && s.Changed > 0 {
-			warn(warning.PacketsDamaged, "datagrams of %d bytes and more arrive changed from %s although their checksums are right: every result over this path is in doubt. "+
-				"Turn off the offloads of both hosts to find the device that damages them.", s.Changed, l)
-		}
-		switch s := l.Sizes; {
-		case s == nil || s.Lost == 0:
-		case l.swallowed():
-			tcp := "TCP stops"
-			if l.Stream != nil && l.Stream.Complete {
-				tcp = "TCP passes only because its segments are smaller"
-			}
-			warn(warning.LargePacketsLost, "packets above %d bytes from %s are lost without a report although the device%s has an MTU of %d: datagrams and tunnels of that size lose everything, "+
-				"and %s. Set the MTU of both hosts to %d.", warning.Said(s.Largest), l, orEmpty(l.Device), l.MTU, tcp, s.Largest)
-		default:
-			warn(warning.PathMTUSmaller, "the path from %s passes packets of at most %d bytes, and the device%s has an MTU of %d: routers report it, so the first large packets are lost "+
-				"and then smaller ones are sent. Set the MTU of both hosts to %d.", l, warning.Said(s.Largest), orEmpty(l.Device), l.MTU, s.Largest)
-		}
+		out = append(out, l.blocked(t)...)
+		out = append(out, l.sizes(t)...)
 		if s := l.Sizes; s != nil && s.Unanswered[0]+s.Unanswered[1] >= leastLost {
-			warn(warning.PathLossy, "the path from %s loses packets before any trial: %s, %.3g %% of all. TCP slows down and exchanges wait for retransmissions in every mode, so values are those of the loss. "+
-				"Look for full queues, bad cables and rate limits between the hosts.", l, l.lost(), warning.Said(100*float64(s.Unanswered[0]+s.Unanswered[1])/float64(2*s.Probed)))
+			out = append(out, t.warn(warning.PathLossy, "the path from %s loses packets before any trial: %s, %.3g %% of all. TCP slows down and exchanges wait for retransmissions in every mode, so values are those of the loss. "+
+				"Look for full queues, bad cables and rate limits between the hosts.", l, l.lost(), warning.Said(100*float64(s.Unanswered[0]+s.Unanswered[1])/float64(2*s.Probed))))
 		}
 		if l.UDP == nil && l.NoSizes != nil {
-			warn(warning.NotObserved, "cannot probe the path from %s with large packets: %v", l, l.NoSizes)
+			out = append(out, t.warn(warning.NotObserved, "cannot probe the path from %s with large packets: %v", l, l.NoSizes))
 		}
 		if l.TCP == nil && l.NoStream != nil {
-			warn(warning.NotObserved, "cannot probe the path from %s with a stream: %v", l, l.NoStream)
+			out = append(out, t.warn(warning.NotObserved, "cannot probe the path from %s with a stream: %v", l, l.NoStream))
 		}
 	}
+	return append(out, r.damaged(t)...)
+}
+
+// blocked tells that a leg does not pass TCP or UDP.
+func (l *Leg) blocked(t telling) []result.Warning {
+	why := errors.Join(l.TCP, l.UDP)
+	if why == nil {
+		return nil
+	}
+	if cannotListen(why) {
+		return []result.Warning{t.warn(warning.NotObserved, "cannot probe the path from %s, because host %s cannot listen: %s", l, l.To.At, strings.ReplaceAll(why.Error(), "\n", "; "))}
+	}
+	what, why := "neither TCP nor UDP passes", l.TCP
+	switch {
+	case l.TCP == nil:
+		what, why = "UDP does not pass", l.UDP
+	case l.UDP == nil:
+		what = "TCP does not pass"
+	}
+	return []result.Warning{t.warn(warning.DirectionBlocked, "%s from %s (%v): workloads and tunnels that need it fail. Open it in the firewalls of both hosts and between them.", what, l, why)}
+}
+
+// sizes tells which packets a leg changes or does not pass.
+func (l *Leg) sizes(t telling) (out []result.Warning) {
+	s := l.Sizes
+	if s == nil {
+		return nil
+	}
+	if s.Changed > 0 {
+		out = append(out, t.warn(warning.PacketsDamaged, "datagrams of %d bytes and more arrive changed from %s although their checksums are right: every result over this path is in doubt. "+
+			"Turn off the offloads of both hosts to find the device that damages them.", s.Changed, l))
+	}
+	switch {
+	case s.Lost == 0:
+	case l.swallowed():
+		tcp := "TCP stops"
+		if l.Stream != nil && l.Stream.Complete {
+			tcp = "TCP passes only because its segments are smaller"
+		}
+		out = append(out, t.warn(warning.LargePacketsLost, "packets above %d bytes from %s are lost without a report although %s: datagrams and tunnels of that size lose everything, "+
+			"and %s. %s", warning.Said(s.Largest), l, t.mtu(l), tcp, t.set(s.Largest)))
+	default:
+		out = append(out, t.warn(warning.PathMTUSmaller, "the path from %s passes packets of at most %d bytes, and %s: routers report it, so the first large packets are lost "+
+			"and then smaller ones are sent. %s", l, warning.Said(s.Largest), t.mtu(l), t.set(s.Largest)))
+	}
+	return out
+}
+
+// damaged tells who received packets with a wrong checksum.
+func (r PathReport) damaged(t telling) (out []result.Warning) {
 	for _, host := range slices.Sorted(maps.Keys(r.BadChecksums)) {
 		if n := r.BadChecksums[host]; n > 0 {
-			warn(warning.PacketsDamaged, "host %s received %d packets with a wrong checksum during the probes: the path or the other host's checksum offload damages packets, which are lost. "+
-				"Turn off its transmit checksums (`ethtool -K DEVICE tx off`) to see whether it is the offload.", host, n)
+			out = append(out, t.warn(warning.PacketsDamaged, "%s%s received %d packets with a wrong checksum during the probes: the path or the other host's checksum offload damages packets, which are lost. "+
+				"Turn off its transmit checksums (`ethtool -K DEVICE tx off`) to see whether it is the offload.", t.noun, host, n))
 		}
 	}
 	return out

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
@@ -58,6 +59,7 @@ func (s *Setup) Conforms(t *testing.T, m driver.Mode, skipped ...string) {
 	t.Helper()
 	s.CheckTopology(t)
 	s.CheckGolden(t, m.ID)
+	s.CheckProbe(t)
 	_, _, noIPv6 := s.Path.Pairs[0].Server.Reach(true)
 	for _, v := range conformance() {
 		w, err := workloads.Named(v.kind)
@@ -71,6 +73,20 @@ func (s *Setup) Conforms(t *testing.T, m driver.Mode, skipped ...string) {
 	if len(s.Path.Pairs) > 1 {
 		kinds := slices.DeleteFunc([]string{"tcp_stream", "http"}, func(kind string) bool { return !carries(t, m, kind) })
 		s.conformPairs(t, kinds[0])
+	}
+}
+
+// CheckProbe requires that the probe of a path without a fault, if it has one, finds none.
+func (s *Setup) CheckProbe(t testing.TB) {
+	t.Helper()
+	if s.Path.Probe == nil {
+		return
+	}
+	began := time.Now()
+	facts, warnings := s.Path.Probe(t.Context(), s.Ends[0].Client, s.Ends[0].Server)
+	t.Logf("probed in %s: %v", time.Since(began), facts)
+	for _, w := range warnings {
+		t.Errorf("the probe of a path without a fault: %s: %s", w.Code, w.Text)
 	}
 }
 

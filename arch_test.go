@@ -298,7 +298,7 @@ func TestPages(t *testing.T) {
 	for _, m := range hosts.Modes() {
 		pages[m.ID] = "docs/modes/" + pageOf(m.ID)
 	}
-	for _, w := range workloads.All() {
+	for _, w := range workloads.Offered() {
 		pages[w.Spec().Kind] = "docs/workloads/" + w.Spec().Kind + ".md"
 	}
 	for name, path := range pages {

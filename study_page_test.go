@@ -71,7 +71,7 @@ func cell(s string) string { return strings.NewReplacer("|", "\\|", "<", "&lt;")
 
 // The page of each workload has its keys with their defaults, and its lengths by profile.
 func TestWorkloadPages(t *testing.T) {
-	for _, w := range workloads.All() {
+	for _, w := range workloads.Offered() {
 		spec := w.Spec()
 		var page strings.Builder
 		page.WriteString("| key | default | meaning |\n|---|---|---|\n")
@@ -97,7 +97,7 @@ func TestWorkloadPages(t *testing.T) {
 // The page about all workloads lists them with what each stands for and its main metric.
 func TestWorkloadsPage(t *testing.T) {
 	table := "| workload | stands for | measures |\n|---|---|---|\n"
-	for _, w := range workloads.All() {
+	for _, w := range workloads.Offered() {
 		spec := w.Spec()
 		metric, known := result.MetricNamed(spec.Metric)
 		if !known {

@@ -41,6 +41,8 @@ type Order struct {
 	With map[string]string
 	// Engine is the private Docker Engine that builds the mode.
 	Engine study.Engine
+	// Clock records when the first pair is set up; nil records nothing.
+	Clock *SetupClock
 }
 
 // Off is the value in With that leaves a part out.
@@ -102,6 +104,9 @@ type Mode struct {
 	// the parts of this one.
 	Explains bool
 	Split    Split // how the mode is built between two machines
+	// TimesSetup means that the driver tells Order.Clock how the set-up proceeds, and that the endpoints have stacks of this
+	// machine's kernel.
+	TimesSetup bool
 	// Detour is a counter or rule that shows that traffic takes a cable between the two endpoints instead of
 	// the mode: the driver's conformance test lays one and requires that the proof fails on it. Empty if that
 	// test cannot lay one.

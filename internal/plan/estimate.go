@@ -118,6 +118,9 @@ func (p Plan) WithSetupTimes(takes map[string]time.Duration) Plan {
 // set-up time is known.
 func (p Plan) ModesToRecreate(block int) []string {
 	var modes []string
+	if p.SetsUp(block) {
+		return nil
+	}
 	for _, m := range p.Modes {
 		if takes, told := p.SetupTimes[m]; told && p.Recreate.Due(block, takes) {
 			modes = append(modes, m)
@@ -126,13 +129,18 @@ func (p Plan) ModesToRecreate(block int) []string {
 	return modes
 }
 
+// SetsUp reports whether trials of a block set every mode up again, so that nothing else has to.
+func (p Plan) SetsUp(block int) bool {
+	return slices.ContainsFunc(p.Workloads, func(w study.Workload) bool { return w.Kind == study.SetupKind && w.In(block) })
+}
+
 // Estimate is how long trials of this plan take together, including one settling wait for
 // each group and the modes that are recreated between their blocks.
 func (p Plan) Estimate(trials []Trial) time.Duration {
 	var sum time.Duration
 	for i := range trials {
 		t := &trials[i]
-		sum += t.Overhead() + t.Traffic()
+		sum += t.Overhead() + t.Traffic() + p.setUp(*t)
 		if i > 0 && t.joins(&trials[i-1]) {
 			continue
 		}
@@ -142,6 +150,14 @@ func (p Plan) Estimate(trials []Trial) time.Duration {
 		}
 	}
 	return sum
+}
+
+// setUp is how long it takes to set up the mode of a trial that measures that; 0 for any other.
+func (p Plan) setUp(t Trial) time.Duration {
+	if !t.SetsUp() {
+		return 0
+	}
+	return p.SetupTimes[t.Mode]
 }
 
 // recreation is how long it takes to recreate the modes that are due before a block.
@@ -225,6 +241,7 @@ func (p Plan) add(e Extent, block, n int, w study.Workload) Extent {
 	for _, m := range p.Modes {
 		own := t
 		own.Mode = m
+		e.Time += time.Duration(n) * p.setUp(own)
 		if own = p.InOnePiece(own); own.Held > 0 {
 			more(own, 1)
 			continue

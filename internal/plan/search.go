@@ -12,6 +12,9 @@ import (
 // those of the other modes' searches.
 func (t Trial) IsSearch() bool { return len(t.Workload.LossGoals) > 0 }
 
+// SetsUp reports whether the trial sets its mode up again and measures how long that takes.
+func (t Trial) SetsUp() bool { return t.Workload.Kind == study.SetupKind }
+
 // SendsAtRate reports whether a workload sends datagrams at a fixed rate.
 func SendsAtRate(w study.Workload) bool {
 	return w.PayloadSize > 0 && len(w.LossGoals) == 0 && Offered(w) > 0

@@ -41,6 +41,14 @@ const Memory = "memory"
 // LoadGoodput is the goodput of the load beside a workload that has one (study.Workload.WithLoad), in its timed window.
 const LoadGoodput = "load_goodput"
 
+// The times of a set-up, which docs/workloads/setup.md defines.
+const (
+	SetupSandbox   = "setup_sandbox"
+	SetupConnect   = "setup_connect"
+	SetupFirstByte = "setup_first_byte"
+	SetupOwn       = "setup_own"
+)
+
 // Metrics lists every metric in the order of reports. Names are those of RFC 2647
 // (goodput) and of netperf's request/response workloads.
 func Metrics() []Metric {
@@ -85,6 +93,10 @@ func Metrics() []Metric {
 		{CPUReceiver, "CPUs", Lower, "CPUs busy at the receiver", false, true},
 		{Memory, "B", Lower, "Memory of the mode's processes", false, true},
 		{LoadGoodput, "bit/s", Higher, "Goodput of the load beside it", false, false},
+		{SetupFirstByte, "s", Lower, "Set-up until the first answer", true, false},
+		{SetupConnect, "s", Lower, "Set-up until the first SYN is answered", false, false},
+		{SetupSandbox, "s", Lower, "Set-up until the sandbox exists", false, false},
+		{SetupOwn, "s", Lower, "Set-up, tare's own part", false, true},
 	}
 }
 

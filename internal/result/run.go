@@ -108,6 +108,8 @@ type Run struct {
 	Requests []Requests `json:"requests,omitempty"`
 	// Losses record, for each mode and workload over UDP, where datagrams were dropped.
 	Losses []LossSummary `json:"losses,omitempty"`
+	// SetupTimes are the percentiles of the times of set-ups, for each mode and workload that measures them.
+	SetupTimes []SetupTime `json:"setup_times,omitempty"`
 }
 
 // Build is the version of the program that ran the study.

@@ -80,8 +80,10 @@ type Trial struct {
 	AtLeast []string `json:"at_least,omitempty"`
 	Search  *Search  `json:"search,omitempty"` // of a rate search
 	Steps   []Step   `json:"steps,omitempty"`  // of a rate search, in order: the loss as a function of the load
-	Tool    *Tool    `json:"tool,omitempty"`   // the external generator, if any
-	Notes   []Note   `json:"notes,omitempty"`  // what a reader of its values must know
+	// SetupSteps are the seconds of named steps of a set-up, such as "ADD bridge" of a CNI plugin, and of the removal of the one before.
+	SetupSteps map[string]float64 `json:"setup_steps,omitempty"`
+	Tool       *Tool              `json:"tool,omitempty"`  // the external generator, if any
+	Notes      []Note             `json:"notes,omitempty"` // what a reader of its values must know
 	// Attempts count its client's connections and those that failed, over TCP.
 	Attempts *Attempts `json:"attempts,omitempty"`
 	// Losses record where its datagrams were dropped, over UDP.

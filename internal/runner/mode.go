@@ -37,9 +37,10 @@ type modeUnderTest struct {
 	topology  *result.Topology
 	proof     *result.Proof // of the last trial
 	facts     []result.Fact
-	probed    []result.Fact     // what the probe of the path adds, once in a session
-	stacks    []driver.Settings // settings of the network stacks on its path, as far as they can be read
-	agents    []*agentPair      // one for each pair
+	probed    []result.Fact      // what the probe of the path adds, once in a session
+	stacks    []driver.Settings  // settings of the network stacks on its path, as far as they can be read
+	agents    []*agentPair       // one for each pair
+	clock     *driver.SetupClock // of its last set-up, nil if that was not measured
 }
 
 // agentPair are the two agents of a pair, nil if they have not been started.
@@ -153,7 +154,7 @@ func (r *testbed) setUpAll(ctx context.Context) error {
 			r.settleMode(s, result.ModeVoid, why)
 			continue
 		}
-		err = r.setUp(ctx, s)
+		err = r.setUp(ctx, s, nil)
 		if ctx.Err() != nil {
 			s.status, s.reason = result.ModeFailed, "interrupted during its set-up"
 			return ctx.Err()
@@ -253,19 +254,21 @@ func (r *testbed) resolve(id string) (*modeUnderTest, error) {
 // ErrNothing means that no mode could be set up, or none of those that are compared.
 var ErrNothing = errors.New("nothing can be measured")
 
-// setUp sets up the path and the agents of one mode.
-func (r *testbed) setUp(ctx context.Context, s *modeUnderTest) error {
+// setUp sets up the path and the agents of one mode. clock is nil unless the set-up is measured.
+func (r *testbed) setUp(ctx context.Context, s *modeUnderTest, clock *driver.SetupClock) error {
 	began := time.Now()
 	wait := setupTimeout(s.mode, r.mostPairs())
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("the set-up timed out after %s", wait))
 	defer cancel()
 	o := r.order(s)
+	o.Clock, s.clock = clock, clock
 	path, err := s.driver.Provision(ctx, o)
 	if ctx.Err() != nil && err != nil {
 		return fmt.Errorf("%w: %w", context.Cause(ctx), err) // a probe would only say the same
 	}
 	if err != nil {
 		// The probe distinguishes a failure from an unsupported mode.
+		o.Clock = nil
 		if _, lacking := driver.AsUnsupported(err); !lacking {
 			if probed := s.driver.Probe(ctx, o); probed != nil {
 				err = probed
@@ -465,7 +468,7 @@ func (r *testbed) recreateDue(ctx context.Context, block int) error {
 	began := time.Now()
 	var made []string
 	for _, s := range r.tested {
-		if s.status != result.ModeMeasured || !r.cfg.Study.Recreate.Due(block, s.setupTime) {
+		if s.status != result.ModeMeasured || r.schedule.Plan.SetsUp(block) || !r.cfg.Study.Recreate.Due(block, s.setupTime) {
 			continue
 		}
 		if err := r.recreate(ctx, s); err != nil {
@@ -492,7 +495,7 @@ func (r *testbed) recreate(ctx context.Context, s *modeUnderTest) error {
 		return nil
 	}
 	for range attempts {
-		if err = r.setUp(ctx, s); err == nil {
+		if err = r.setUp(ctx, s, nil); err == nil {
 			s.setups++
 			return nil
 		}

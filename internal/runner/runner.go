@@ -43,6 +43,8 @@ type Config struct {
 	// Progress is the interval at which agents report the progress of a trial, for
 	// live.Progress; intermediate results then follow after every block. 0 disables both.
 	Progress time.Duration
+
+	serverLate time.Duration // by how much the server of a measured set-up listens later, for tests
 }
 
 // Run executes the study, writes trials.ndjson while it runs and run.json at the end, and

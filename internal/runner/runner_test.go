@@ -62,6 +62,12 @@ func runStudy(ctx context.Context, t *testing.T, d labdriver.Driver, modes []str
 // runBeside is runStudy for parallel tests, in which goroutines that are left cannot be told from those of others.
 func runBeside(ctx context.Context, t *testing.T, d labdriver.Driver, modes []string, change func(*study.Study), on func(live.Event)) (result.Run, []result.Trial) {
 	t.Helper()
+	return runAs(ctx, t, d, modes, change, on, func(c runner.Config) runner.Config { return c })
+}
+
+// runAs is runBeside with another configuration of the run.
+func runAs(ctx context.Context, t *testing.T, d labdriver.Driver, modes []string, change func(*study.Study), on func(live.Event), as func(runner.Config) runner.Config) (result.Run, []result.Trial) {
+	t.Helper()
 	testneed.NotShort(t)
 	drivertest.NeedLab(t)
 	s := study.Study{
@@ -85,10 +91,10 @@ func runBeside(ctx context.Context, t *testing.T, d labdriver.Driver, modes []st
 		asked, _ := s.ModeNamed(mode)
 		return s.LabOf(asked)
 	}}
-	run, err := runner.Run(ctx, runner.Config{
+	run, err := runner.Run(ctx, as(runner.Config{
 		Study: s, RunID: claim.ID, Drivers: driver.Registry{labdriver.On(labs, d)}, Dir: dir, Listener: &listener{on: on}, Progress: traffic.MinProgressInterval,
 		Build: result.Build{Version: "test"}, Machines: driver.HostInfo{Hosts: labdriver.Hosts(), CPUs: []int{0}},
-	})
+	}))
 	_, trials, lerr := dir.Load()
 	if errors.Is(err, runner.ErrNothing) && len(trials) > 0 {
 		err = nil // none of them gave a value, which is for the test to expect

@@ -300,6 +300,9 @@ func (r *measurement) drive(ctx context.Context, group []*trialRun) {
 	case group[0].Sliced():
 		r.runInterleaved(ctx, group)
 		return
+	case group[0].SetsUp():
+		r.runSetUp(ctx, group[0])
+		return
 	}
 	for _, tr := range group {
 		r.runWhole(ctx, tr)

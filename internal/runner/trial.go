@@ -18,6 +18,7 @@ import (
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/runner/evidence"
+	"tare/internal/runner/reachability"
 	"tare/internal/study"
 	"tare/internal/timelimit"
 	"tare/internal/traffic"
@@ -41,11 +42,12 @@ type trialRun struct {
 	server        traffic.Report
 	before        driver.Counters
 	out           result.Trial
-	budget        time.Duration // maximum time of this trial, without the slices of others
-	limit         time.Duration // for all trials interleaved with this one: the sum of their budgets
-	drain         time.Duration // time for data in flight at the end of a window; see measurement.drainLimit
-	elapsed       time.Duration // time of this trial, without the slices of others
-	search        *search       // nil for other workloads
+	budget        time.Duration       // maximum time of this trial, without the slices of others
+	limit         time.Duration       // for all trials interleaved with this one: the sum of their budgets
+	drain         time.Duration       // time for data in flight at the end of a window; see measurement.drainLimit
+	elapsed       time.Duration       // time of this trial, without the slices of others
+	search        *search             // nil for other workloads
+	setUp         *reachability.Times // of a trial that sets the mode up, nil for any other
 	err           error
 	invalidReason string          // why a rule makes the trial invalid; empty: it is valid
 	progress      *progressRate   // nil if the run does not report progress
@@ -349,6 +351,10 @@ func (tr *trialRun) evaluate() {
 
 // computeMetrics computes the metrics from the reports of a proven trial.
 func (tr *trialRun) computeMetrics() error {
+	if tr.setUp != nil {
+		tr.out.Metrics = setUpMetrics(*tr.setUp)
+		return nil
+	}
 	if tr.search != nil {
 		if err := tr.search.judge(&tr.out); err != nil {
 			return err

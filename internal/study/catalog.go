@@ -37,6 +37,8 @@ type Offer struct {
 	MaxMTU   int  // the largest MTU that its software carries, whatever the underlay's is; 0 for any
 	Engine   bool // is built by a private Docker Engine, which a study can choose
 	With     []SettingSpec
+	// TimesSetup means that the workload SetupKind can measure it.
+	TimesSetup bool
 	// Absent says why a known mode is not available on the engine that the study names,
 	// empty if it is.
 	Absent string

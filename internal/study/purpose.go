@@ -44,6 +44,7 @@ func Purposes() []Purpose {
 			{ID: "packets_512", Kind: "udp_stream", PayloadSize: 512 - 28, PacketRate: 10000},
 			{ID: "packets_1500", Kind: "udp_stream", PayloadSize: 1500 - 28, PacketRate: 10000},
 		}},
+		{"setup", "containers that start", []Workload{{Kind: SetupKind}}},
 	}
 }
 

@@ -52,6 +52,7 @@ func Check(s Study, cat Catalog, src Source) []Problem {
 	}
 	v.tunnelMTUs(s)
 	v.workloads(s.Workloads)
+	v.setUps(s)
 	v.scenarios(s)
 	v.compare(s)
 	v.costByParts(s)

@@ -167,6 +167,8 @@ const (
 
 	BuiltIn = "tare" // the built-in generator
 
+	SetupKind = "setup" // the workload that measures the set-up of modes
+
 	TCPLoad = "tcp_stream" // of with_load
 )
 

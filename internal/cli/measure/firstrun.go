@@ -116,9 +116,9 @@ func listPurposes(out io.Writer) error {
 		fmt.Fprintf(t, "  %d %s\t%s\t\n", i+1, p.Name, p.Title)
 		var kinds []string
 		for _, w := range p.Workloads {
-			if !slices.Contains(kinds, w.Kind) {
+			if means := standsFor(w.Kind); means != "" && !slices.Contains(kinds, w.Kind) { // the title says it of one without traffic
 				kinds = append(kinds, w.Kind)
-				fmt.Fprintf(t, "\t%s: %s\t\n", w.Kind, standsFor(w.Kind))
+				fmt.Fprintf(t, "\t%s: %s\t\n", w.Kind, means)
 			}
 		}
 	}

@@ -26,7 +26,7 @@ func (a commands) workloadsCommand() *cobra.Command {
 		Long: "List the workloads, which traffic each stands for and what it measures, and the applications that --for knows; with names, the keys\n" +
 			"that a study can set of each, with their defaults.",
 		RunE: func(_ *cobra.Command, args []string) error {
-			all := workloads.All()
+			all := workloads.Offered()
 			if len(args) == 0 {
 				return listWorkloads(a.Stdout, all)
 			}

@@ -56,7 +56,7 @@ type Driver struct {
 // rows are the modes of this package, each with its kind: the mode without its parameter.
 func rows() labdriver.Rows[string] {
 	row := func(kind, title, baseline string) labdriver.Row[string] {
-		return labdriver.Row[string]{Mode: driver.Mode{ID: kind + ":NAME", Title: title, Baseline: baseline, Options: true, SetupTime: setupTime}, Build: kind}
+		return labdriver.Row[string]{Mode: driver.Mode{ID: kind + ":NAME", Title: title, Baseline: baseline, Options: true, SetupTime: setupTime, TimesSetup: true}, Build: kind}
 	}
 	return labdriver.Rows[string]{
 		row(network, "both endpoints in sandboxes that CNI plugins connect, on two hosts", "host"),

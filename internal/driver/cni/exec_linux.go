@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +31,13 @@ const pluginTimeout = 30 * time.Second
 type executor struct {
 	version.PluginDecoder
 	limit time.Duration
+	took  []pluginTime // of the current request
+}
+
+// pluginTime is how long a plugin took for ADD or DEL.
+type pluginTime struct {
+	Plugin, Command string
+	Took            time.Duration
 }
 
 // FindInPath finds a plugin in the directories.
@@ -38,8 +46,14 @@ func (executor) FindInPath(plugin string, dirs []string) (string, error) {
 }
 
 // ExecPlugin runs a plugin and returns what it wrote to stdout.
-func (e executor) ExecPlugin(ctx context.Context, path string, stdin []byte, environ []string) ([]byte, error) {
+func (e *executor) ExecPlugin(ctx context.Context, path string, stdin []byte, environ []string) ([]byte, error) {
+	began := time.Now()
 	stdout, _, err := e.run(ctx, path, stdin, environ)
+	for _, command := range []string{"ADD", "DEL"} {
+		if slices.Contains(environ, "CNI_COMMAND="+command) {
+			e.took = append(e.took, pluginTime{filepath.Base(path), command, time.Since(began)})
+		}
+	}
 	return stdout, err
 }
 

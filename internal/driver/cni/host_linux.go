@@ -35,6 +35,16 @@ type side struct {
 	attached []string // ids of sandboxes
 	shared   []device // devices of the host that the first ADD created for all endpoints
 	ends     []end
+	clock    *driver.SetupClock // that is told how long plugins take for the sandbox timed; nil is none
+	timed    string
+}
+
+// record tells how long each plugin took, and all together.
+func (s *side) record(r reply) {
+	for _, t := range r.Took {
+		s.clock.Step(t.Command+" "+t.Plugin, t.Took)
+		s.clock.Step(t.Command, t.Took)
+	}
 }
 
 // end is an endpoint.
@@ -102,6 +112,11 @@ func (p *path) attach(ctx context.Context, s *side, pair int) (end, error) {
 	s.attached = append(s.attached, id)
 	if err := s.ask(ctx, r, &a); err != nil {
 		return e, p.pluginFailed(e.At, s, err)
+	}
+	p.Clock.SandboxExists(name)
+	if s.role == driver.RoleServer && pair == 1 {
+		s.clock, s.timed = p.Clock, id
+		s.record(a)
 	}
 	if err := e.read(a.Result); err != nil {
 		return e, fmt.Errorf("connect %s: the result of the plugins of %s: %w", e.At, s.conflist.source, err)
@@ -237,8 +252,12 @@ func countKind(in []device, kind string) (n int) {
 func (s *side) detach() error {
 	var errs []error
 	for _, id := range slices.Backward(s.attached) {
-		if err := s.ask(context.Background(), request{Op: opDelete, ID: id}, &reply{}); err != nil {
+		var r reply
+		if err := s.ask(context.Background(), request{Op: opDelete, ID: id}, &r); err != nil {
 			errs = append(errs, fmt.Errorf("disconnect %s with the CNI configuration %s: %w", id, s.conflist.source, err))
+		}
+		if id == s.timed {
+			s.record(r)
 		}
 	}
 	s.attached = nil

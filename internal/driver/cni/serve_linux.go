@@ -49,6 +49,7 @@ type reply struct {
 	Error   string           `json:",omitempty"` // one line
 	Result  *types100.Result `json:",omitempty"` // of opAdd
 	Plugins []string         `json:",omitempty"` // of opOpen: type, path and version of each plugin
+	Took    []pluginTime     `json:",omitempty"` // of opAdd and opDelete: each plugin, in the order in which they ran
 }
 
 // Serve executes plugins on the host in whose network namespace it was started, as the first
@@ -68,9 +69,11 @@ func Serve(stdin io.Reader, stdout io.Writer) error {
 	out := json.NewEncoder(stdout)
 	for r := range s.requests {
 		var answer reply
+		s.exec.took = nil
 		if err := s.serve(ctx, r, &answer); err != nil {
 			answer.Error = oneLine(err.Error())
 		}
+		answer.Took = s.exec.took
 		if err := out.Encode(answer); err != nil {
 			break
 		}

@@ -48,10 +48,12 @@ func (c *boxes) run(ctx context.Context, s *side, role string, pair int, spec en
 			return s.engine.Run(ctx, spec)
 		}
 	}
+	c.order.Clock.SandboxBegins(name)
 	started, err := start(ctx, s, spec)
 	if err != nil {
 		return nil, s.engine.Explain(err)
 	}
+	c.order.Clock.SandboxExists(name)
 	b.container, b.ns, b.leaveGroups = started, s.ns, c.order.Without(partCgroup)
 	if b.own {
 		ns, err := started.Namespace()

@@ -41,6 +41,12 @@ func (m published) build(ctx context.Context, p *path) error {
 			return err
 		}
 	}
+	from := bridgeClients{path: p}
+	if m.masqueraded { // before the servers, so that a server is reached as soon as it can be
+		if err := from.start(ctx); err != nil {
+			return err
+		}
+	}
 	to, err := behindPorts(ctx, p, p.b)
 	if err != nil {
 		return err
@@ -50,10 +56,7 @@ func (m published) build(ctx context.Context, p *path) error {
 	}
 	out := []pathspec.Step{pathspec.ProcessStep(p.a.Place)}
 	if m.masqueraded {
-		from := bridgeClients{path: p}
-		if err := from.start(ctx, func(c *box) { add(to.all[c.pair-1], c.end()) }); err != nil {
-			return err
-		}
+		from.each(func(c *box) { add(to.all[c.pair-1], c.end()) })
 		if err := from.mustMasquerade(ctx); err != nil {
 			return err
 		}
@@ -78,18 +81,23 @@ type bridgeClients struct {
 	all []*box
 }
 
-// start starts them, one for each pair, which add adds.
-func (p *bridgeClients) start(ctx context.Context, add func(*box)) error {
+// start starts them, one for each pair.
+func (p *bridgeClients) start(ctx context.Context) error {
 	return p.ForEachPair(func(pair int) error {
 		c, err := p.boxes.onBridge(ctx, p.a, containers.Client, pair, engine.ContainerSpec{})
-		if err != nil {
-			return err
+		if err == nil {
+			p.all = append(p.all, c)
 		}
-		p.all = append(p.all, c)
-		add(c)
-		p.MustCarry(pair, p.a.Place, c.veth, pathspec.Receives)
-		return nil
+		return err
 	})
+}
+
+// each calls add for each, which adds its pair, and requires that it carries the traffic of that.
+func (p *bridgeClients) each(add func(*box)) {
+	for _, c := range p.all {
+		add(c)
+		p.MustCarry(c.pair, p.a.Place, c.veth, pathspec.Receives)
+	}
 }
 
 // firstSteps returns the steps from the first one to the bridge.
@@ -146,12 +154,12 @@ func (p *path) bothOn(ctx context.Context, bridge pathspec.Step, spec engine.Con
 
 func (toHost) build(ctx context.Context, p *path) error {
 	from := bridgeClients{path: p}
-	err := from.start(ctx, func(c *box) {
-		p.AddPair(c.end(), p.a.end(), p.a.address(), p.a.address(), pathspec.ServerChoosesPort)
-	})
-	if err != nil {
+	if err := from.start(ctx); err != nil {
 		return err
 	}
+	from.each(func(c *box) {
+		p.AddPair(c.end(), p.a.end(), p.a.address(), p.a.address(), pathspec.ServerChoosesPort)
+	})
 	p.SetSteps(append(from.firstSteps(), pathspec.ProcessStep(p.a.Place))...)
 	p.MustCarry(pathspec.AllPairs, p.a.Place, pathspec.Device{Name: docker0}, pathspec.Receives)
 	p.idle(p.a.Place, eth, lo)

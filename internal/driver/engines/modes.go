@@ -67,7 +67,7 @@ func offered(all []mode) (out []driver.Mode) {
 	for _, m := range all {
 		o := driver.Mode{
 			ID: m.id, Title: m.title, Baseline: m.baseline, Options: m.options || m.gateway, MTU: m.mtu, Headers: m.headers, Engine: !m.podman,
-			Limits: study.Ends{Client: !m.raw.Client, Server: !m.raw.Server}, Settings: setting.Names(), Own: m.own, SetupTime: m.setupTime(),
+			Limits: study.Ends{Client: !m.raw.Client, Server: !m.raw.Server}, Settings: setting.Names(), Own: m.own, SetupTime: m.setupTime(), TimesSetup: true,
 		}
 		if m.rootless {
 			o.Limits = study.Ends{}

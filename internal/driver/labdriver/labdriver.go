@@ -81,7 +81,7 @@ func ProbeByProvision(ctx context.Context, o Order, provision func(context.Conte
 		return err
 	}
 	defer claim.Release()
-	o.Pairs = 1
+	o.Pairs, o.Clock = 1, nil
 	p, err := provision(ctx, SpecOn(lab.Spec{Claim: claim, Label: o.Mode, MTU: lab.DefaultMTU, Offload: true, Pin: o.Lab.Pin}, o.Order))
 	if err != nil {
 		return err

@@ -31,8 +31,9 @@ type Path struct {
 // Up creates the lab of an order, with a path on it that has nothing yet. label says what the mode's
 // processes are. It returns the error of the lab.
 func Up(o Order, label string) (Path, error) {
+	o.Clock.LabBegins()
 	l, err := lab.Up(o.Lab)
-	return Path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, OnLab: l, Label: label}, err
+	return Path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs, Clock: o.Clock}, OnLab: l, Label: label}, err
 }
 
 // Failed removes what exists of a mode that could not be built, and returns why: an Unsupported error as it
@@ -61,8 +62,9 @@ func (p *Path) DriverPath(own driver.Path, built any) *driver.Path {
 // Lab returns the lab of the path.
 func (p *Path) Lab() *lab.Lab { return p.OnLab }
 
-// Sandbox creates a namespace of the path on a host.
+// Sandbox creates a namespace of the path on a host. The names of those of the first pair are their roles.
 func (p *Path) Sandbox(host, name string) (*linuxnet.NS, error) {
+	p.Clock.SandboxBegins(name)
 	ns, err := p.OnLab.Namespace(host + "-" + name)
 	if err == nil {
 		p.namespaces = append(p.namespaces, ns)

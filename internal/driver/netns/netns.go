@@ -81,7 +81,7 @@ func rows() labdriver.Rows[recipe] {
 func (Driver) Modes() []driver.Mode {
 	modes := rows().Modes()
 	for i := range modes {
-		modes[i].Settings = setting.Names()
+		modes[i].Settings, modes[i].TimesSetup = setting.Names(), true
 	}
 	return modes
 }

@@ -12,6 +12,9 @@ import (
 // NamespaceStack is a network namespace of this machine as a Stack.
 type NamespaceStack struct{ NS *linuxnet.NS }
 
+// InStack calls fn on a thread inside the namespace.
+func (s NamespaceStack) InStack(fn func() error) error { return s.NS.Do(fn) }
+
 // Links reads the counters of devices.
 func (s NamespaceStack) Links(_ context.Context, names []string) (map[string]Link, error) {
 	out := map[string]Link{}

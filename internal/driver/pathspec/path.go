@@ -24,6 +24,8 @@ type Path struct {
 	// Sizes and Warnings are as in driver.Path.
 	Sizes    driver.PacketSizes
 	Warnings []result.Warning
+	// Clock is told when the first pair is added; nil is nobody.
+	Clock *driver.SetupClock
 
 	pairs     []driver.Pair
 	firstPair [2]string // places of the first pair's endpoints
@@ -119,6 +121,20 @@ func (p *Path) AddPairPorts(client, server Endpoint, listen, dial []netip.AddrPo
 		to.Name += fmt.Sprintf("#%d", n)
 	}
 	p.pairs = append(p.pairs, driver.Pair{Client: from, Server: to})
+	if n == 1 {
+		p.Clock.Pair(inStack(client.Place), inStack(server.Place), listen, dial)
+	}
+}
+
+// SocketOpener is a Stack of this machine in which this program can open sockets.
+type SocketOpener interface{ InStack(func() error) error }
+
+// inStack is how sockets of a place are opened, nil if they cannot be.
+func inStack(at Place) driver.InStack {
+	if s, ok := at.Stack.(SocketOpener); ok {
+		return s.InStack
+	}
+	return nil
 }
 
 // WithPort combines each address with the same port.

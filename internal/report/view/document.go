@@ -35,6 +35,7 @@ func parts() []part {
 		{screens, workloads.Section},
 		{screens, cpu.Section},
 		{doc.HTML, paths.Section},
+		{screens, section.SetupTimes},
 		{0, section.Failures},
 		{screens, section.Losses},
 		{screens, section.Limits},

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -200,14 +201,28 @@ func SpecOn(spec lab.Spec, o driver.Order) labdriver.Order {
 }
 
 // Build builds a mode in a lab and starts its agents. They end with the test. If the mode cannot be
-// built here, Probe must say why, as it is called when a run could not build a mode; see NeedMode.
+// built here, Probe must say why, as it is called when a run could not build a mode; see NeedMode. A driver that
+// times the set-up of the mode must have told when the first pair existed.
 func Build(t testing.TB, d labdriver.Driver, o labdriver.Order) *Setup {
 	t.Helper()
+	timed := slices.ContainsFunc(d.Modes(), func(m driver.Mode) bool { return m.TimesSetup && study.Fits(m.ID, o.Mode) }) && o.Clock == nil
+	if timed {
+		o.Clock = &driver.SetupClock{OnPair: func(client, server driver.InStack, listen, dial []netip.AddrPort) {
+			if (client == nil || server == nil) && o.Engine.Runtime == "" || len(listen) == 0 || len(listen) != len(dial) {
+				t.Errorf("%s has no sockets for its first pair: client %t, server %t, listen %v, dial %v", o.Mode, client != nil, server != nil, listen, dial)
+			}
+		}}
+	}
 	p, err := d.Provision(t.Context(), o)
 	if err != nil {
 		t.Logf("provision %s with %d pairs: %v", o.Mode, o.Pairs, err)
 		NeedMode(t, d, o)
 		t.Fatal("the probe finds nothing missing")
+	}
+	if timed {
+		if at, ok := o.Clock.Times(); !ok || at.Exists.Before(at.Begun) || at.Both.Before(at.Exists) || at.Paired.Before(at.Both) {
+			t.Errorf("the set-up of %s: %+v, known: %t", o.Mode, at, ok)
+		}
 	}
 	return StartAgents(t, p, o.Order)
 }

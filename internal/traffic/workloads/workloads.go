@@ -14,9 +14,12 @@ import (
 // All returns the workloads with the fastest implementation on this system.
 func All() []traffic.Workload { return slices.Concat(tcp.All(), web.All(), udp.All()) }
 
+// Offered returns what a study can name: All, and the workload without traffic that measures the set-up of modes.
+func Offered() []traffic.Workload { return append(All(), setUp{}) }
+
 // Named finds a workload by its kind.
 func Named(kind string) (traffic.Workload, error) {
-	all := All()
+	all := Offered()
 	i := slices.IndexFunc(all, func(w traffic.Workload) bool { return w.Spec().Kind == kind })
 	if i < 0 {
 		return nil, fmt.Errorf("unknown workload %q", kind)

@@ -1,0 +1,30 @@
+package study
+
+import (
+	"testing"
+
+	"tare/internal/testkit/must"
+)
+
+// A study that measures set-ups names only modes whose set-up can be measured, and workloads of one pair.
+func TestSetUpsAreChecked(t *testing.T) {
+	cat := Catalog{
+		Modes:     []Offer{{ID: "host", TimesSetup: true}, {ID: "netns/bridge", TimesSetup: true, Baseline: "host"}, {ID: "netns/vxlan", TimesSetup: true}, {ID: "vm/virtio", Baseline: "host"}},
+		Workloads: []WorkloadSpec{{Kind: SetupKind, Params: []string{"family"}, Defaults: Workload{Family: IPv4}}, {Kind: "tcp_rr", Optional: []string{"pairs"}}},
+	}
+	of := func(mode string, workloads ...Workload) Study {
+		return Study{Modes: ModesOf(mode), Workloads: workloads}
+	}
+	setUp := Workload{Kind: SetupKind}
+	for _, tt := range []struct {
+		s    Study
+		want []Problem
+	}{
+		{of("netns/bridge", setUp, Workload{Kind: "tcp_rr"}), nil},
+		{of("vm/virtio", Workload{Kind: "tcp_rr", Pairs: 4}), nil},
+		{of("vm/virtio", setUp), []Problem{{"modes[0]", "vm/virtio cannot be measured by the workload setup, which needs endpoints in network namespaces of this machine; host or netns can"}}},
+		{of("host", setUp, Workload{Kind: "tcp_rr", Pairs: 4}), []Problem{{"workloads[1]", "tcp_rr has several pairs of endpoints, whose set-up setup would measure, too; put one of them in a study of its own"}}},
+	} {
+		must.Equal(t, tt.want, Check(tt.s, cat, nil))
+	}
+}

@@ -263,6 +263,16 @@ func (c *Client) Abort(ctx context.Context) error {
 	return err
 }
 
+// Event tells the agent that the event of the trial that it dialled begins, or is over.
+func (c *Client) Event(ctx context.Context, over bool) error {
+	op := wire.OpEventBegin
+	if over {
+		op = wire.OpEventEnd
+	}
+	_, err := c.callWithTimeout(ctx, wire.Request{Op: op})
+	return err
+}
+
 // Links reads the network devices of the agent's namespace. With an address, it also returns the
 // local address from which that address would be dialled.
 func (c *Client) Links(ctx context.Context, to netip.Addr) ([]wire.Link, netip.Addr, error) {

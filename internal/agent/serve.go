@@ -80,6 +80,7 @@ type server struct {
 	cancel         context.CancelCauseFunc  // of the current trial
 	report         chan wire.Reply          // of the current served trial
 	peer           chan traffic.Report      // passes the report of the other endpoint to the current trial
+	event          *traffic.EventClock      // of the current dialled trial, if that has an event
 	session        chan *openTrial          // of the current sliced trial; holds it between slices
 	probeListeners map[string]probeListener // by token
 	pathListeners  map[string]pathListener  // by token
@@ -140,6 +141,15 @@ func (s *server) handle(ctx context.Context, req wire.Request) {
 	case wire.OpAbort:
 		if s.cancel != nil {
 			s.cancel(errors.New(cancelledText))
+		}
+	case wire.OpEventBegin, wire.OpEventEnd:
+		switch {
+		case s.event == nil:
+			reply.Error = "no trial with an event is under way"
+		case req.Op == wire.OpEventBegin:
+			s.event.Begin()
+		default:
+			s.event.End()
 		}
 	case wire.OpRead:
 		reading := readStack("/proc")
@@ -221,6 +231,10 @@ func (s *server) trial(ctx context.Context, req wire.Request) {
 		return
 	}
 	s.sendProgress(ctx, req.ID, &p)
+	if s.event = nil; req.Op == wire.OpDial && p.Event != "" {
+		s.event = traffic.NewEventClock()
+		p.EventClock = s.event
+	}
 	if req.Op == wire.OpDial && p.Slice > 0 {
 		s.open(ctx, stop, req.ID, work, p)
 		return

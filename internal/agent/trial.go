@@ -89,6 +89,9 @@ func (t *Trial) Run(ctx context.Context) (client, server traffic.Report, err err
 	return c.report, s.report, err
 }
 
+// Event tells the client that the event of the trial begins, or is over.
+func (t *Trial) Event(ctx context.Context, over bool) error { return t.client.Event(ctx, over) }
+
 // Open begins a trial that is run in slices. It returns when the client has connected and warmed
 // up, with what the path then held, nil if that is unknown.
 func (t *Trial) Open(ctx context.Context) (*traffic.Held, error) {

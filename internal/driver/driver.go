@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"tare/internal/agent/transport"
@@ -121,6 +122,8 @@ type Mode struct {
 	// PartModes are the steps from the baseline up to a mode whose parts cannot be left out one by one: modes that
 	// have one part more than the one before. Those behind the mode itself come on top of it and of each other.
 	PartModes []PartMode
+	// Events are the names of events that its paths have, those of all variants together: see Path.Events.
+	Events []string
 	// Settings are the names of those settings of package setting that the mode accepts.
 	Settings []string
 	// Own are settings that only this mode has: its driver applies them while it builds the
@@ -131,8 +134,11 @@ type Mode struct {
 	SetupTime time.Duration
 }
 
-// WhyNot is m.Cannot, for any mode.
+// WhyNot is m.Cannot, for any mode, and says if the mode lacks the event of the workload.
 func (m Mode) WhyNot(w study.Workload, of traffic.Spec, with map[string]string) string {
+	if w.Event != "" && !slices.Contains(m.Events, w.Event) {
+		return noEvent(w.Event, m.Events)
+	}
 	if m.Cannot == nil {
 		return ""
 	}

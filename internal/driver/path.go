@@ -72,6 +72,8 @@ type Path struct {
 	// Lost returns why the path can carry no further trial and must be recreated, such as a
 	// connection to a host that was cut, or a proxy that has ended; nil if it can. It may be nil: the path is never lost.
 	Lost func() error
+	// Events can happen while the path carries traffic.
+	Events []Event
 	// Close removes the path and everything created for it. It may be called again. The
 	// agents must have exited.
 	Close func(ctx context.Context) error

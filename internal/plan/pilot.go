@@ -20,7 +20,7 @@ func Pilot(s study.Study) (study.Workload, bool) {
 		return study.Workload{}, false
 	}
 	w := fit[max(0, slices.IndexFunc(fit, Bulk))]
-	w.Warmup, w.Duration = study.WaitOf(0), s.Pilot.For
+	w.Warmup, w.Duration, w.Event = study.WaitOf(0), s.Pilot.For, ""
 	w.DurationMin, w.DurationMax, w.Every, w.Times, w.Slice = 0, 0, 0, 0, study.AtOnce
 	return w, true
 }

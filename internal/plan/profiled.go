@@ -21,7 +21,7 @@ func Profiles(s study.Study) []Trial {
 	var out []Trial
 	for _, w := range s.Workloads {
 		t, err := workloads.Named(w.Kind)
-		if err != nil || !slices.Contains(t.Spec().Params, "duration") || w.WithLoad != "" { // samples do not tell the load from the exchanges
+		if err != nil || !slices.Contains(t.Spec().Params, "duration") || w.WithLoad != "" || w.Event != "" { // samples do not tell a load from the exchanges, nor before an event from after it
 			continue
 		}
 		one := variants(w)[0].Workload

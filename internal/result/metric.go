@@ -49,6 +49,14 @@ const (
 	SetupOwn       = "setup_own"
 )
 
+// The metrics of a trial with an event (study.Workload.Event). LongestGap is the longest time without an answer that ended after the event began,
+// Recovery the time from the event until the old rate was back, and ConnectionsLost the connections that ended and that the client did not end.
+const (
+	LongestGap      = "longest_gap"
+	Recovery        = "recovery_time"
+	ConnectionsLost = "connections_lost"
+)
+
 // Metrics lists every metric in the order of reports. Names are those of RFC 2647
 // (goodput) and of netperf's request/response workloads.
 func Metrics() []Metric {
@@ -97,6 +105,9 @@ func Metrics() []Metric {
 		{SetupConnect, "s", Lower, "Set-up until the first SYN is answered", false, false},
 		{SetupSandbox, "s", Lower, "Set-up until the sandbox exists", false, false},
 		{SetupOwn, "s", Lower, "Set-up, tare's own part", false, true},
+		{LongestGap, "s", Lower, "Longest gap", true, false},
+		{Recovery, "s", Lower, "Time until the old rate", false, false},
+		{ConnectionsLost, "connections", Lower, "Connections lost", false, false},
 	}
 }
 

@@ -86,6 +86,8 @@ type Trial struct {
 	Notes      []Note             `json:"notes,omitempty"` // what a reader of its values must know
 	// Attempts count its client's connections and those that failed, over TCP.
 	Attempts *Attempts `json:"attempts,omitempty"`
+	// Event is what happened in the middle of its timed window, nil if nothing did.
+	Event *Event `json:"event,omitempty"`
 	// Losses record where its datagrams were dropped, over UDP.
 	Losses *Losses `json:"losses,omitempty"`
 	// Stacks summarise its sampled stacks, nil if there are none.

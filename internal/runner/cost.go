@@ -10,7 +10,7 @@ import (
 // cpuUse is the traffic that the CPU time of a trial was spent on. It is nil for a search
 // without a result, which has no rate to relate the cost to, and for a trial with a load beside it.
 func (tr *trialRun) cpuUse() *evidence.CPUUse {
-	if tr.err != nil || tr.load != nil { // the load's share of the CPU time is unknown
+	if tr.err != nil || tr.load != nil || tr.event != nil { // the share of the load, or of the event, in the CPU time is unknown
 		return nil
 	}
 	u := &evidence.CPUUse{

@@ -41,6 +41,11 @@ func (s *modeUnderTest) whyNot(w study.Workload) string {
 	if why := s.mode.WhyNot(w, made.Spec(), s.study.With); why != "" {
 		return why
 	}
+	if w.Event != "" && s.path != nil {
+		if _, err := s.path.EventNamed(w.Event); err != nil {
+			return err.Error()
+		}
+	}
 	if load, ok := plan.LoadBeside(w); ok {
 		if why := s.whyNot(load); why != "" {
 			return fmt.Sprintf("of its load, %s, %s", load.Kind, why)

@@ -32,9 +32,15 @@ type endpointRate struct {
 func columns(s study.Study) []live.Column {
 	var all []live.Column
 	for _, w := range plan.Workloads(s) {
-		if made, err := workloads.Named(w.Kind); err == nil {
-			all = append(all, live.Column{Workload: w.Name(), Metric: made.Spec().Metric})
+		made, err := workloads.Named(w.Kind)
+		if err != nil {
+			continue
 		}
+		metric := made.Spec().Metric
+		if w.Event != "" {
+			metric = result.LongestGap
+		}
+		all = append(all, live.Column{Workload: w.Name(), Metric: metric})
 	}
 	return all
 }

@@ -38,6 +38,7 @@ type trialRun struct {
 	work          traffic.Workload
 	pairs         []*pair
 	load          *pair          // beside pairs; nil for a workload without a load
+	event         *driver.Event  // in the middle of the timed window; nil for a workload without one
 	client        traffic.Report // totals of all pairs, after they have ended
 	server        traffic.Report
 	before        driver.Counters
@@ -89,6 +90,9 @@ func (r *measurement) trialRuns(trials []plan.Trial, attempt int) []*trialRun {
 		}
 		if tr.err == nil {
 			tr.load, tr.err = r.loadBeside(tr, limit)
+		}
+		if tr.err == nil {
+			tr.event, tr.err = eventOf(tr)
 		}
 		group = append(group, tr)
 	}
@@ -226,7 +230,7 @@ func (r *measurement) runWhole(ctx context.Context, tr *trialRun) {
 	sampling := r.observer.Sampling(alone)
 	r.observer.Observe(alone, func() {
 		tr.observed.CPUTime = tr.observed.Meter(ctx, func() {
-			sampling.Window(tr.observed, func() { tr.finish(ctx, (*agent.Trial).Run) })
+			sampling.Window(tr.observed, func() { tr.finish(ctx, tr.runAgents) })
 		})
 	})
 	sampling.Record()
@@ -331,7 +335,9 @@ func (tr *trialRun) proofError(err error) error {
 // count records the increments of the path's counters, and which links flapped. It leaves
 // out carrier counters that did not change.
 func (tr *trialRun) count(moved driver.Counters) {
-	tr.flaps = moved.Flaps()
+	if tr.event == nil || !tr.event.Flaps {
+		tr.flaps = moved.Flaps()
+	}
 	maps.DeleteFunc(moved, func(name string, n uint64) bool { return n == 0 && strings.HasSuffix(name, "."+driver.CarrierChanges) })
 	tr.out.Counters = moved
 }
@@ -379,6 +385,7 @@ func (tr *trialRun) computeMetrics() error {
 		metrics[result.Memory] = v
 	}
 	tr.out.Metrics, tr.out.Series = metrics, series
+	tr.recordEvent()
 	if tr.out.CarriedPace() {
 		tr.out.Notes = slices.DeleteFunc(tr.out.Notes, func(n result.Note) bool { return n.Code == string(warning.GeneratorLimited) })
 	}

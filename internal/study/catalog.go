@@ -37,6 +37,7 @@ type Offer struct {
 	MaxMTU   int  // the largest MTU that its software carries, whatever the underlay's is; 0 for any
 	Engine   bool // is built by a private Docker Engine, which a study can choose
 	With     []SettingSpec
+	Events   []string // what can happen in the middle of a trial: see Workload.Event
 	// TimesSetup means that the workload SetupKind can measure it.
 	TimesSetup bool
 	// Absent says why a known mode is not available on the engine that the study names,
@@ -101,6 +102,10 @@ const (
 	WholeWarmup   = Duration(500 * time.Millisecond)
 	WholeDuration = Duration(1250 * time.Millisecond)
 )
+
+// EventDuration is the minimum default duration of a trial with an event in its middle: what is left of it has room for
+// the second timeouts of TCP, which double from 200 ms.
+const EventDuration = Duration(4 * time.Second)
 
 // Length is the warm-up and the timed window of a trial, and its slices; without a Slice
 // the trial is not interleaved.

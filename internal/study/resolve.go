@@ -184,6 +184,8 @@ func whole(w Workload, spec WorkloadSpec) string {
 		return spec.Kind + " in reverse cannot run in slices"
 	case w.WithLoad != "":
 		return "the load beside it needs longer than a slice to fill the path"
+	case w.Event != "":
+		return "its event happens once in a trial"
 	}
 	return ""
 }
@@ -213,6 +215,9 @@ func fill(w Workload, spec WorkloadSpec, profile string, limited, quota bool) (W
 	bulk := spec.Bulk || w.WithLoad != ""
 	if limited && bulk {
 		def.Slice, def.Warmup = AtOnce, def.Warmup.atLeast(BulkWarmup)
+	}
+	if w.Event != "" {
+		def.Warmup, def.Duration = def.Warmup.atLeast(WholeWarmup), max(def.Duration, EventDuration)
 	}
 	if quota || whole(w, spec) != "" {
 		def.Slice = AtOnce

@@ -53,6 +53,7 @@ func Check(s Study, cat Catalog, src Source) []Problem {
 	v.tunnelMTUs(s)
 	v.workloads(s.Workloads)
 	v.setUps(s)
+	v.events(s)
 	v.scenarios(s)
 	v.compare(s)
 	v.costByParts(s)
@@ -190,6 +191,7 @@ func (v *validator) together(prefix string, w Workload, spec WorkloadSpec) {
 		fail("messages", "messages is %d, but each call is answered with one without streaming: server; set it or remove messages", w.Messages)
 	}
 	v.mixed(prefix, w)
+	v.event(prefix, w, spec)
 	v.search(prefix, w)
 	v.concurrency(prefix, w, spec)
 	v.lengths(prefix, w)

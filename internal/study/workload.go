@@ -31,6 +31,7 @@ type Workload struct {
 	TLS, Resumption, Streaming, ResponseMix           string     `json:",omitzero"`
 	Pipeline, Messages                                int        `json:",omitzero"`
 	WithLoad                                          string     `json:",omitzero"`
+	Event                                             string     `json:",omitzero"`
 	NoDelay                                           *bool      `json:",omitzero"`
 	Direction, Family, Congestion                     string     `json:",omitzero"`
 	SendBuffer, ReceiveBuffer                         BufferSize `json:",omitzero"`
@@ -107,6 +108,7 @@ func (w *Workload) Fields() []Field {
 		key("pipeline", count(&w.Pipeline, 1, MostPipeline), "requests in progress on each connection: each response is followed by the next request, without a wait for the others; 1 when absent"),
 		key("messages", count(&w.Messages, 1, 10000), fmt.Sprintf("messages that a call is answered with, with streaming: server; %d when absent", StreamedMessages)),
 		key("with_load", choice(&w.WithLoad, TCPLoad), "traffic beside the exchanges, from another client to another server of the mode: tcp_stream, one stream as fast as the path carries it; none when absent"),
+		key("event", text(&w.Event, `^[a-z][a-z0-9_]{0,31}$`, "the name of an event, such as link_down", 0), "what happens in the middle of the timed window of each trial: an event that a mode of the study has, such as link_down; nothing when absent"),
 		key("no_delay", perhaps(&w.NoDelay), "disable Nagle's algorithm"),
 		key("direction", choice(&w.Direction, Forward, Reverse, Both), "forward: the client sends; reverse: the server sends; both: both at once"),
 		key("family", choice(&w.Family, IPv4, IPv6), "ipv4 or ipv6"),

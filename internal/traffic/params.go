@@ -31,6 +31,9 @@ type Params struct {
 	// MinProgressInterval; 0 sends none.
 	Progress time.Duration `json:"progress,omitempty"`
 	Meter    *Meter        `json:"-"` // nil if progress is not requested
+
+	// EventClock is that of a client whose trial has an event, else nil.
+	EventClock *EventClock `json:"-"`
 }
 
 // ParamsOf are the parameters of a workload of a resolved study, without what belongs to one endpoint or

@@ -87,6 +87,8 @@ type Window struct {
 	RTT       *Distribution `json:"rtt,omitempty"`        // from request to response
 	Connect   *Distribution `json:"connect,omitempty"`    // until the connection is established
 	FirstByte *Distribution `json:"first_byte,omitempty"` // from the start of the connection
+
+	Event *EventSeen `json:"event,omitempty"` // of the client of a trial with an event
 }
 
 // Peer receives the report of the other endpoint when that has finished. The controller forwards

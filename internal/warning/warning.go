@@ -166,6 +166,7 @@ const (
 	PortsExhausted     Code = "ports_exhausted"
 	TimeWaitFull       Code = "time_wait_full"
 	NotResumed         Code = "not_resumed"
+	NotRecovered       Code = "not_recovered"
 	ThreadsNotSet      Code = "threads_not_set"
 	BaselineMissing    Code = "baseline_missing"
 	BeatsBaseline      Code = "beats_baseline"

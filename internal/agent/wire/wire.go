@@ -43,6 +43,8 @@ const (
 	OpReport     Op = "report" // end a served or sliced trial; the reply is the report
 	OpPeerReport Op = "ended"  // the other endpoint has finished; Request.Report is its report
 	OpAbort      Op = "abort"  // cancel the current trial
+	OpEventBegin Op = "event"  // the event of the dialled trial begins when the reply has come
+	OpEventEnd   Op = "after"  // the event of the dialled trial is over
 
 	OpLinks       Op = "links"    // read the devices; the reply also has the local address from which Request.Address is dialled
 	OpProbeListen Op = "answer"   // listen for probes; the reply comes when the port is open

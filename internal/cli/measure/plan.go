@@ -16,6 +16,7 @@ import (
 	"tare/internal/plan"
 	"tare/internal/stats"
 	"tare/internal/study"
+	"tare/internal/traffic/workloads"
 	"tare/internal/wording"
 	"tare/studies"
 )
@@ -78,6 +79,9 @@ func (a commands) printPlan(p plan.Plan, s study.Study, order bool) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	if err := a.printWithoutEvent(p, s); err != nil {
+		return err
+	}
 	printMethod(a.Stdout, p, s)
 	for _, line := range a.hosts.Target.DescribeChanges(s) {
 		fmt.Fprintln(a.Stdout, line)
@@ -96,6 +100,26 @@ func (a commands) printPlan(p plan.Plan, s study.Study, order bool) error {
 		fmt.Fprintf(w, "%d\t%s\t%s\t%s\n", n, block, t.Workload.ID, t.Mode)
 	}
 	return w.Flush()
+}
+
+// printWithoutEvent prints which modes have no result for a workload, because they lack its event.
+func (a commands) printWithoutEvent(p plan.Plan, s study.Study) error {
+	for _, wl := range p.Workloads {
+		made, err := workloads.Named(wl.Kind)
+		if err != nil || wl.Event == "" {
+			continue
+		}
+		for _, asked := range s.Modes {
+			_, m, err := a.hosts.Target.Drivers.For(asked.Mode)
+			if err != nil {
+				return err
+			}
+			if why := m.WhyNot(wl, made.Spec(), asked.With); why != "" {
+				fmt.Fprintf(a.Stdout, "%s: no result for %s: %s\n", wl.ID, asked.Name(), why)
+			}
+		}
+	}
+	return nil
 }
 
 // printScenarios lists the study's own names and what it compares.

@@ -82,7 +82,7 @@ func offered(all []mode) (out []driver.Mode) {
 		default:
 			o.Parts = append(o.Parts, list(partCgroup)...)
 		}
-		out = append(out, o)
+		out = append(out, labdriver.WithEvents(o))
 	}
 	return out
 }

@@ -65,9 +65,11 @@ func (p *path) provision(ctx context.Context, m mode, o labdriver.Order, start f
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.explainError(ctx, err)), p.close(context.WithoutCancel(ctx)))
 	}
-	return p.DriverPath(driver.Path{
+	made := p.DriverPath(driver.Path{
 		Hosts: labdriver.Hosts(), Underlay: labdriver.Underlay(o.Lab), Facts: facts, Processes: p.processes, Snapshot: p.snapshot, FlushConnections: p.flush, Probe: remote.EndpointProbe(&p.Path, containers.MTUKey), Close: p.close, Internal: p,
-	}), nil
+	})
+	made.Events = labdriver.Events(p.lab, made.Rules)
+	return made, nil
 }
 
 // Lab returns the lab of the path, for tests that interrupt the path.

@@ -56,7 +56,9 @@ func (p *Path) DriverPath(own driver.Path, built any) *driver.Path {
 	if own.Close == nil {
 		own.Close = p.Close
 	}
-	return p.Path.DriverPath(own)
+	made := p.Path.DriverPath(own)
+	made.Events = append(Events(p.OnLab, made.Rules), made.Events...)
+	return made
 }
 
 // Lab returns the lab of the path.

@@ -22,7 +22,7 @@ type Rows[B any] []Row[B]
 func (r Rows[B]) Modes() []driver.Mode {
 	var out []driver.Mode
 	for _, row := range r {
-		out = append(out, row.Mode)
+		out = append(out, WithEvents(row.Mode))
 	}
 	return out
 }

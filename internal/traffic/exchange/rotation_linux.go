@@ -103,7 +103,7 @@ func NewClock(w *Window) Clock {
 	}
 	var ts unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) // every Linux has it
-	return Clock{clock.Now(), ts.Nano(), w.Params.Spins()}
+	return Clock{w.Begin(), ts.Nano(), w.Params.Spins()}
 }
 
 // Since is the time since the clock was started.

@@ -9,6 +9,7 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/traffic"
+	"tare/internal/traffic/clock"
 	"tare/internal/unit"
 	"tare/internal/warning"
 )
@@ -23,7 +24,8 @@ type Window struct {
 	hist     *traffic.Distribution
 	streams  []int64
 	missed   int64
-	Broken   []bool // whether its connection failed, by flow
+	Broken   []bool   // whether its connection failed, by flow
+	answers  *answers // nil without an event
 }
 
 // NewWindow begins a window after that much traffic time of the schedule. Nothing is known to be broken.
@@ -32,10 +34,20 @@ func NewWindow(p traffic.Params, planned time.Duration, hist *traffic.Distributi
 	if p.TransactionRate > 0 {
 		flows = 0
 	}
-	return &Window{
+	w := &Window{
 		Params: p, Schedule: schedule{uint64(p.TransactionRate), planned}, hist: hist, streams: streams, Broken: make([]bool, p.Streams),
 		Bins: traffic.LoopCounter{BinCounter: traffic.NewBinCounter(p).ReportTo(p.Meter.Begin(1), 0), Flows: flows},
 	}
+	w.answers = newAnswers(p, w.slots())
+	return w
+}
+
+// Begin starts the clock by which the times of the window are measured.
+func (w *Window) Begin() clock.Instant {
+	if w.answers != nil {
+		w.answers.begun = w.answers.clock.Now()
+	}
+	return clock.Now()
 }
 
 // Open reports whether requests have a schedule (open loop).
@@ -46,6 +58,9 @@ func (w *Window) Open() bool { return w.Schedule.rate > 0 }
 // would be missing.
 func (w *Window) Done(flow int, from, at time.Duration) {
 	began := w.Bins.Add(from, at, true)
+	if w.answers != nil {
+		w.answers.add(from, at)
+	}
 	if began {
 		w.hist.Record(at - from)
 	}
@@ -102,8 +117,8 @@ func (w *Window) SkipSlots(flow int, slot, limit uint64) {
 	}
 }
 
-// AddTo adds what the window counted to that of a trial.
-func (w *Window) AddTo(all *traffic.Window) {
+// AddTo adds what the window counted to that of a trial. It fails if its event was not within it.
+func (w *Window) AddTo(all *traffic.Window) error {
 	all.Messages += w.Bins.Counted()
 	all.Failed += w.Bins.Failed
 	all.Seconds += w.Bins.Time().Seconds()
@@ -114,6 +129,14 @@ func (w *Window) AddTo(all *traffic.Window) {
 		all.Interval = min(traffic.SeriesInterval, timed).Seconds()
 		all.AddProfile(w.Bins.BinCounter)
 	}
+	if w.answers == nil {
+		return nil
+	}
+	// Requests that were due and not sent waited for an answer to the one before: they have failed.
+	all.Missed -= w.missed
+	var err error
+	all.Event, err = w.answers.seen(w.Params.TransactionRate)
+	return err
 }
 
 // MissedNotes reports the requests of a trial's schedule that were not sent. times names what was measured of the others.
@@ -166,12 +189,18 @@ func OwnParams(p traffic.Params) (own traffic.Params, ok bool) {
 	return p, p.TransactionRate == 0
 }
 
-// Metrics returns the rate of exchanges and the quantiles of their round trips, as the client measured them.
+// Metrics returns the rate of exchanges and the quantiles of their round trips, as the client measured them; of a trial with an event,
+// what it did to them in place of the rate, which is that of the schedule.
 func Metrics(client traffic.Report) (map[string]float64, *result.Series) {
 	w := client.Window
-	m := map[string]float64{"transaction_rate": 0}
-	if w.Seconds > 0 {
-		m["transaction_rate"] = float64(w.Messages) / w.Seconds
+	m := map[string]float64{}
+	if w.Event != nil {
+		addEvent(m, *w.Event)
+	} else {
+		m["transaction_rate"] = 0
+		if w.Seconds > 0 {
+			m["transaction_rate"] = float64(w.Messages) / w.Seconds
+		}
 	}
 	// Without an exchange in the window the round trip is unknown, not 0.
 	if w.RTT.Count() > 0 {

@@ -21,7 +21,7 @@ func requestPortable(ctx context.Context, c connection.List, w *rrWindow) error 
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	start := clock.Now()
+	start := w.Begin()
 	return exchange.FirstOf(ctx, exchange.EachFlow(w.Params, func(i int) error {
 		if w.Broken[i] {
 			return nil

@@ -28,7 +28,7 @@ func (rr) Spec() traffic.Spec {
 		Params: []string{"flows", "request_size", "response_size", "family", "congestion_control", "send_buffer",
 			"receive_buffer", "placement", "slice", "warmup", "duration"},
 		ManyFlows: true,
-		Optional:  []string{"transaction_rate", "wait", "scheduling", "pipeline", "pairs", "tool", "with_load"},
+		Optional:  []string{"transaction_rate", "wait", "scheduling", "pipeline", "pairs", "tool", "with_load", "event"},
 		Defaults: study.Workload{
 			Flows: 1, RequestSize: 1, ResponseSize: 1, Family: study.IPv4, Congestion: "cubic",
 			SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), Placement: study.OneCore,
@@ -218,8 +218,7 @@ func (s *rrSession) Drive(ctx context.Context, warmup, timed time.Duration) erro
 	s.planned += warmup + timed
 	s.total += w.Bins.Total
 	s.unread += w.unread
-	w.AddTo(&s.window)
-	return nil
+	return w.AddTo(&s.window)
 }
 
 func (s *rrSession) RTT() time.Duration { return s.c.LeastRTT() }
@@ -240,6 +239,12 @@ func (s *rrSession) Close() traffic.Report {
 		r.Window.Streams = append(r.Window.Streams, n*int64(s.p.ResponseSize))
 	}
 	r.Attempts = &s.tried.Attempts
+	if e := r.Window.Event; e != nil {
+		e.Lost, e.Failed = new(int64(s.brokenFlows())), map[string]int64{}
+		if n := e.Due - e.Answered; n > 0 { // of a connection that failed, and of one that waits too long
+			e.Failed[exchange.NotSent] = n
+		}
+	}
 	if n := s.brokenFlows(); n > 0 {
 		r.Notes = append(r.Notes, warning.NewNote(warning.LostExchanges,
 			"%d of %d connections failed, and carried no exchange from then on: %s. The rate is what the others added", n, s.p.Streams, s.failed))

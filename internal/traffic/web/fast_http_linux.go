@@ -226,6 +226,10 @@ func (c *httpClient) connectFlow(f *httpFlow) error {
 	if err == nil {
 		err = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
 	}
+	if _, counted := connection.FailureOf(err); counted && c.Params.Event != "" { // the event took the route of this host
+		c.tried.Open(false)
+		return c.lose(f, err, false)
+	}
 	if err != nil { // of this host: what the other one does comes later
 		return fmt.Errorf("connect to %s after %d connections: %w", c.addr, c.made, err)
 	}

@@ -29,7 +29,7 @@ func (httpRequests) Spec() traffic.Spec {
 		Params: []string{"flows", "response_size", "keep_alive", "family", "congestion_control", "send_buffer",
 			"receive_buffer", "placement", "slice", "warmup", "duration"},
 		ManyFlows: true,
-		Optional:  []string{"request_size", "transaction_rate", "wait", "scheduling", "tls", "resumption", "response_mix", "pairs", "tool", "verify_with", "with_load"},
+		Optional:  []string{"request_size", "transaction_rate", "wait", "scheduling", "tls", "resumption", "response_mix", "pairs", "tool", "verify_with", "with_load", "event"},
 		Defaults: study.Workload{
 			Flows: 1, ResponseSize: 1 << 10, KeepAlive: study.On, Family: study.IPv4, Congestion: "cubic",
 			SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), Placement: study.OneCore,
@@ -234,7 +234,7 @@ func (w httpRequests) dial(_ context.Context, p traffic.Params) (traffic.ClientD
 func (httpRequests) Metrics(_ traffic.Params, client, _ traffic.Report) (map[string]float64, *result.Series) {
 	m, series := exchange.Metrics(client)
 	w := client.Window
-	if all := w.Failed + w.Messages; all > 0 {
+	if all := w.Failed + w.Messages; all > 0 && w.Event == nil {
 		m["loss_ratio"] = float64(w.Failed) / float64(all)
 	}
 	if w.FirstByte.Count() > 0 {

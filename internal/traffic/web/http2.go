@@ -34,7 +34,7 @@ func (w http2Requests) Spec() traffic.Spec {
 	spec := httpRequests{}.Spec()
 	spec.ManyFlows, spec.FewFlows = false, true
 	spec.Params = append([]string{"streams", "tls"}, without(spec.Params, "keep_alive")...)
-	spec.Optional = without(without(without(spec.Optional, "resumption"), "tls"), "response_mix")
+	spec.Optional = without(without(without(without(spec.Optional, "resumption"), "tls"), "response_mix"), "event")
 	spec.Defaults.KeepAlive, spec.Defaults.TLS = "", study.Off
 	spec.Kind, spec.Title, spec.StandsFor, spec.Defaults.Streams = "http2", "HTTP/2 requests", "a web service or an API behind a proxy that speaks HTTP/2: several requests at once on a connection", 10
 	if w.grpc {

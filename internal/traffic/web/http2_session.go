@@ -47,7 +47,7 @@ func newHTTP2Session(over socket.TCP, t httpTrial, addr netip.AddrPort) *http2Se
 func (s *http2Session) run2(ctx context.Context, w *httpWindow) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	start := clock.Now()
+	start := w.Begin()
 	var roles []func() error
 	for _, c := range s.conns {
 		c.begin(ctx, w, start)

@@ -162,6 +162,8 @@ func (w *httpWindow) failAs(f httpFailure, err error, begun, at time.Duration) e
 		most = int64(connection.MostUnanswered + w.Params.Streams)
 	}
 	switch never := w.before == 0 && w.Bins.Total == 0; {
+	case !never && w.Params.Event != "": // each request is tried once, and the schedule has so many
+		return nil
 	case never && f.systematic(), never && f == httpUnanswered && w.lostInRow[f] >= int64(w.Params.Streams):
 		return err
 	case w.lostInRow[f] > most:

@@ -158,8 +158,7 @@ func (s *httpSession) Drive(ctx context.Context, warmup, timed time.Duration) er
 		return err
 	}
 	s.planned += warmup + timed
-	w.AddTo(&s.window)
-	return nil
+	return w.AddTo(&s.window)
 }
 
 // openFlows opens the connections of a trial in TLS or HTTP/2 that keeps them, with an exchange on each that does not count. Handshakes of
@@ -233,8 +232,29 @@ func (s *httpSession) Close() traffic.Report {
 	for _, n := range s.streams {
 		w.Streams = append(w.Streams, int64(float64(n)*s.t.mix.mean()))
 	}
+	if w.Event != nil {
+		s.addFailed(w.Event)
+	}
 	r.Notes, r.OwnTime = append(r.Notes, s.notes()...), s.t.ownTime()
 	return r
+}
+
+// addFailed adds how requests failed, and the connections that were opened in place of others.
+func (s *httpSession) addFailed(e *traffic.EventSeen) {
+	e.Failed = map[string]int64{}
+	unsent := e.Due - e.Answered
+	for kind, n := range s.lost {
+		if n > 0 {
+			e.Failed[httpFailure(kind).String()] = n
+			unsent -= n
+		}
+	}
+	if unsent > 0 {
+		e.Failed[exchange.NotSent] = unsent
+	}
+	if s.t.reuse {
+		e.Lost = new(max(0, s.made-int64(s.t.Streams)))
+	}
 }
 
 // notes reports what failed and which resources ran out.

@@ -24,7 +24,7 @@ func requestHTTPPortable(over socket.TCP) func(context.Context, *httpWindow) err
 	return func(ctx context.Context, w *httpWindow) error {
 		ctx, fail := context.WithCancelCause(ctx)
 		defer fail(nil)
-		start := clock.Now()
+		start := w.Begin()
 		return exchange.FirstOf(ctx, exchange.EachFlow(w.Params, func(i int) error {
 			err := requestHTTPFlow(ctx, over, w, &w.flows[i], start)
 			if err != nil {

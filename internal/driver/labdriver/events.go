@@ -1,0 +1,25 @@
+package labdriver
+
+import (
+	"strings"
+
+	"tare/internal/driver"
+)
+
+// The events of every mode between the two hosts of a lab.
+const (
+	LinkDown    = "link_down"
+	PolicyAdded = "policy_added"
+)
+
+// WithEvents adds the names of the events of a lab to those of a mode. A mode within one host does not use the link between two.
+func WithEvents(m driver.Mode) driver.Mode {
+	if m.Split == driver.SplitAlone || strings.HasPrefix(m.ID, withinHost) || strings.HasPrefix(m.Baseline, withinHost) {
+		return m
+	}
+	m.Events = append([]string{LinkDown, PolicyAdded}, m.Events...)
+	return m
+}
+
+// withinHost begins the name of the baseline of the modes within one host.
+const withinHost = "host-local"

@@ -1,0 +1,101 @@
+package labdriver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tare/internal/driver"
+	"tare/internal/lab"
+)
+
+// How long the link is down, and how many rules a policy has.
+const (
+	linkDownTime = 200 * time.Millisecond
+	policyRules  = 1000
+)
+
+// Events are the events of a path with these rules on a lab. They happen at the server's host. A path that does not use the link between
+// the hosts has none, nor has one of which this machine has only a half.
+func Events(l *lab.Lab, rules []driver.Rule) []driver.Event {
+	link := l.B.Name + "/" + l.B.Underlay + "."
+	used := slices.ContainsFunc(rules, func(r driver.Rule) bool { return strings.HasPrefix(r.Counter, link) && r.Expect != driver.NoTraffic })
+	if l.Split() || !used {
+		return nil
+	}
+	return []driver.Event{linkDown(l), policyAdded(l.B)}
+}
+
+// linkDown takes the device of the server's host on the underlay down for linkDownTime, so that the client's host loses the carrier.
+// What the kernel removes with it, such as routes, is added again.
+func linkDown(l *lab.Lab) driver.Event {
+	hosts := []*lab.Host{l.A, l.B}
+	changes := func(h *lab.Host) string { return h.Name + "/" + h.Underlay + "." + driver.CarrierChanges }
+	return driver.Event{
+		Name: LinkDown, Title: fmt.Sprintf("the link between the hosts is down for %s", linkDownTime), Flaps: true,
+		State: func(context.Context) (driver.Counters, error) {
+			out := driver.Counters{}
+			for _, h := range hosts {
+				all, err := h.NS.Links().CarrierChanges()
+				if err != nil {
+					return nil, err
+				}
+				if n, known := all[h.Underlay]; known {
+					out[changes(h)] = n
+				}
+			}
+			return out, nil
+		},
+		Do: func(ctx context.Context) (func(context.Context) error, error) {
+			restore, err := l.B.NS.Links().Down(l.B.Underlay)
+			undo := func(context.Context) error { return nil }
+			if restore != nil {
+				undo = func(context.Context) error { return restore() }
+			}
+			if err != nil {
+				return undo, err
+			}
+			down := time.Now()
+			running, err := l.A.NS.Links().HasCarrier(l.A.Underlay)
+			if err == nil && running {
+				err = fmt.Errorf("%s of host %s still has a carrier: %w", l.A.Underlay, l.A.Name, driver.ErrNoEvent)
+			}
+			select {
+			case <-time.After(linkDownTime - time.Since(down)):
+			case <-ctx.Done():
+				err = errors.Join(err, context.Cause(ctx))
+			}
+			return undo, errors.Join(err, restore())
+		},
+		Happened: func(before, after driver.Counters) error {
+			for _, h := range hosts { // down and up
+				if err := driver.Moved(before, after, changes(h), 2); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// policyAdded adds a packet filter of policyRules rules to the server's host, which each packet that arrives there passes.
+func policyAdded(h *lab.Host) driver.Event {
+	rules, passed := h.Name+"/policy.rules", h.Name+"/policy.passed_packets"
+	return driver.Event{
+		Name: PolicyAdded, Title: fmt.Sprintf("a packet filter of %d rules is added to the server's host", policyRules),
+		State: func(context.Context) (driver.Counters, error) {
+			n, packets, err := h.NS.Rules().Policy()
+			return driver.Counters{rules: uint64(n), passed: packets}, err //nolint:gosec // a count
+		},
+		Do: func(context.Context) (func(context.Context) error, error) {
+			err := h.NS.Rules().AddPolicy(policyRules, h.Underlay)
+			return func(context.Context) error { return h.NS.Rules().RemovePolicy() }, err
+		},
+		Happened: func(before, after driver.Counters) error {
+			return errors.Join(driver.Moved(before, after, rules, policyRules), driver.Moved(before, after, passed, 1))
+		},
+	}
+}

@@ -1,0 +1,157 @@
+package runner_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tare/internal/driver"
+	"tare/internal/driver/labdriver"
+	"tare/internal/driver/netns"
+	"tare/internal/result"
+	"tare/internal/study"
+	"tare/internal/testkit/must"
+)
+
+// eventful are the modes of netns with one more event.
+type eventful struct {
+	netns.Driver
+	event driver.Event
+}
+
+func (d eventful) Modes() []driver.Mode {
+	modes := d.Driver.Modes()
+	for i := range modes {
+		modes[i].Events = append(modes[i].Events, d.event.Name)
+	}
+	return modes
+}
+
+func (d eventful) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
+	p, err := d.Driver.Provision(ctx, o)
+	if err == nil {
+		p.Events = append(p.Events, d.event)
+	}
+	return p, err
+}
+
+// scheduled are requests of a workload with an event, 500 per second.
+func scheduled(kind, event string) study.Workload {
+	w := exchanges(kind)
+	w.ID, w.Flows, w.TransactionRate, w.Event = kind+"_"+event, 4, 500, event
+	w.Slice, w.Warmup, w.Duration = study.AtOnce, study.WaitOf(200*time.Millisecond), study.Duration(3*time.Second)
+	if kind == "http" {
+		w.KeepAlive, w.RequestSize, w.ResponseSize = study.On, 0, 1<<10
+	}
+	return w
+}
+
+// While the link is down nothing is answered, for as long as it is down; requests of a trial without an event have no gap at all. The
+// path is proven in both, the link is back for the next trial, and a packet filter that is added lets everything through.
+func TestEventsOfALab(t *testing.T) {
+	t.Parallel()
+	modes := []string{"host", "netns/bridge"}
+	run, trials := runBeside(t.Context(), t, netns.Driver{}, modes, func(s *study.Study) {
+		calm := scheduled("http", "")
+		s.Workloads = []study.Workload{scheduled("http", labdriver.LinkDown), scheduled("tcp_rr", labdriver.LinkDown), scheduled("http", labdriver.PolicyAdded), calm}
+		s.Blocks = 2
+	}, nil)
+	for _, mode := range modes {
+		if m := modeOf(t, run, mode); m.Status != result.ModeMeasured {
+			t.Errorf("%s: %s %s", mode, m.Status, m.Reason)
+		}
+	}
+	for _, tr := range trials {
+		if tr.Status != result.TrialOK {
+			t.Errorf("%s of %s: %s %s", tr.Workload, tr.Mode, tr.Status, tr.Reason)
+			continue
+		}
+		gap, has := tr.Metrics[result.LongestGap]
+		rate, rated := tr.Metrics["transaction_rate"]
+		if tr.Workload == "http_" {
+			if tr.Event != nil || has || !rated {
+				t.Errorf("without an event: %+v, a gap of %g s, %g/s", tr.Event, gap, rate)
+			}
+			continue
+		}
+		e := tr.Event
+		if e == nil || !has || rated || e.Began < 1 || e.Ended < e.Began || e.Due != 1500 || len(e.Changed) == 0 {
+			t.Errorf("%s of %s: %+v, %v", tr.Workload, tr.Mode, e, tr.Metrics)
+			continue
+		}
+		switch e.Name {
+		case labdriver.LinkDown:
+			if down := e.Ended - e.Began; gap < 0.2 || down < 0.2 || e.Changed["a/eth0.carrier_changes"] < 2 || e.Changed["b/eth0.carrier_changes"] < 2 {
+				t.Errorf("%s of %s: down for %g s, a gap of %g s: %+v", tr.Workload, tr.Mode, down, gap, e)
+			}
+			if after, known := tr.Metrics[result.Recovery]; known && after < 0.15 {
+				t.Errorf("%s of %s: back %g s after the event", tr.Workload, tr.Mode, after)
+			}
+		case labdriver.PolicyAdded:
+			if e.Changed["b/policy.rules"] != 1000 || e.Changed["b/policy.passed_packets"] == 0 || tr.Metrics["loss_ratio"] != 0 || tr.Metrics[result.ConnectionsLost] != 0 {
+				t.Errorf("%s of %s: %+v, %v", tr.Workload, tr.Mode, e, tr.Metrics)
+			}
+		}
+	}
+	if len(trials) != 4*len(modes)*2 {
+		t.Errorf("trials: %v", outcomes(trials))
+	}
+}
+
+// An event that does nothing makes the mode void, one that is refused or hangs fails it, and each is undone, also in the trial that an
+// interruption ends.
+func TestEventsThatFail(t *testing.T) {
+	t.Parallel()
+	var undone atomic.Int64
+	undo := func(context.Context) error { undone.Add(1); return nil }
+	still := func(context.Context) (driver.Counters, error) { return driver.Counters{"a/thing": 7}, nil }
+	moved := func(before, after driver.Counters) error { return driver.Moved(before, after, "a/thing", 1) }
+	hang := func(ctx context.Context) (func(context.Context) error, error) {
+		<-ctx.Done()
+		return undo, ctx.Err()
+	}
+	for _, c := range []struct {
+		name   string
+		event  driver.Event
+		status result.ModeStatus
+		reason string
+		undone int64
+	}{
+		{"nothing", driver.Event{State: still, Happened: moved, Do: func(context.Context) (func(context.Context) error, error) { return undo, nil }},
+			result.ModeVoid, "the event happening did not happen: a/thing went from 7 to 7, not up by 1", 1},
+		{"refused", driver.Event{State: still, Happened: moved, Do: func(context.Context) (func(context.Context) error, error) {
+			return undo, errors.New("permission denied")
+		}}, result.ModeFailed, "make the event happening: permission denied", 2},
+		{"hangs", driver.Event{State: still, Happened: moved, Limit: 50 * time.Millisecond, Do: hang}, result.ModeFailed, "make the event happening: timed out after 50ms", 2},
+		{"no state", driver.Event{State: func(context.Context) (driver.Counters, error) { return nil, errors.New("gone") }}, result.ModeFailed, "read the state before the event happening: gone", 0},
+	} {
+		undone.Store(0)
+		c.event.Name, c.event.Title = "happening", "something happens"
+		w := scheduled("http", c.event.Name)
+		w.Duration = study.Duration(time.Second)
+		run, trials := runBeside(t.Context(), t, eventful{event: c.event}, []string{"host"}, func(s *study.Study) { s.Workloads = []study.Workload{w} }, nil)
+		m := modeOf(t, run, "host")
+		must.EqualFor(t, c.name, c.status, m.Status)
+		must.ContainFor(t, c.name, m.Reason, c.reason)
+		must.EqualFor(t, c.name+": undone", c.undone, undone.Load())
+		for _, tr := range trials {
+			if tr.Status == result.TrialOK || len(tr.Metrics) > 0 {
+				t.Errorf("%s: %+v", c.name, tr)
+			}
+		}
+	}
+}
+
+// A mode that lacks the event of a workload is left out of it, with the reason.
+func TestModeWithoutTheEvent(t *testing.T) {
+	t.Parallel()
+	run, trials := runBeside(t.Context(), t, netns.Driver{}, []string{"host", "host-local"}, func(s *study.Study) {
+		s.Workloads = []study.Workload{scheduled("tcp_rr", labdriver.PolicyAdded)}
+	}, nil)
+	m := modeOf(t, run, "host-local")
+	must.Equal(t, result.ModeUnsupported, m.Status)
+	must.Contain(t, m.Reason, "it has no event policy_added, and no other")
+	must.Equal(t, 1, len(trials))
+}

@@ -31,7 +31,7 @@ func startNginx(p *placedPath, cfg proxyConfig, path string) (placedProxy, error
 		n, err := nginxRequests(text)
 		return n - min(n, queries.Add(1)), err
 	}
-	return placedProxy{proc: proc, isChild: true, workers: workers, requests: requests}, nil
+	return placedProxy{proc: proc, isChild: true, workers: workers, requests: requests, reloads: true}, nil
 }
 
 // nginxConfig is the configuration of an nginx that reads requests. It has no log of requests, and writes no file but to its

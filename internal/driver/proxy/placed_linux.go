@@ -61,6 +61,8 @@ type placedProxy struct {
 	flush func() error
 	// requests reads how many requests the proxy has handled; nil if it reads none.
 	requests func(ctx context.Context) (uint64, error)
+	// reloads means that the proxy replaces its workers when it is told to reload its configuration.
+	reloads bool
 }
 
 // The names of devices and of the sandbox of a proxy between the hosts.
@@ -89,7 +91,7 @@ func (d Driver) provisionPlaced(ctx context.Context, o labdriver.Order, b build)
 		}
 		return nil, p.Failed(ctx, err)
 	}
-	return p.DriverPath(driver.Path{FlushConnections: p.flushConnections, RewritesHeads: p.http, Lost: p.lost}, p), nil
+	return p.DriverPath(driver.Path{FlushConnections: p.flushConnections, RewritesHeads: p.http, Lost: p.lost, Events: p.events()}, p), nil
 }
 
 func nodeOf(ns *linuxnet.NS, host, at string) node {

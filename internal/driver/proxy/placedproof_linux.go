@@ -119,7 +119,11 @@ func (p *placedPath) mustHandle(x placedProxy) {
 // mustBeBusy requires that the traffic has kept a proxy busy.
 func (p *placedPath) mustBeBusy(x placedProxy) {
 	counter := pathspec.CounterName(x.At, x.name, "run_ns")
-	p.ReadRunTime(counter, x.proc.Name, x.pids...)
+	if x.reloads {
+		p.AddReader(x.runTimes(counter))
+	} else {
+		p.ReadRunTime(counter, x.proc.Name, x.pids...)
+	}
 	p.AddRules(driver.Rule{Counter: counter, Expect: driver.ProcessBusy})
 }
 

@@ -19,6 +19,9 @@ const tcpOnly = "its proxies forward TCP connections alone"
 // Driver builds the modes of this package.
 type Driver struct{ labdriver.LinuxOnly }
 
+// proxyReload is the event of proxies that can reload their configuration: nginx.
+const proxyReload = "proxy_reload"
+
 // kind is which proxies a mode has.
 type kind struct {
 	tls    bool // between the proxies, in every variant
@@ -36,7 +39,7 @@ func rows() labdriver.Rows[kind] {
 		{Mode: driver.Mode{ID: "proxy/tls", Title: "both endpoints behind a proxy, with mutual TLS between the proxies", Baseline: "host", Cannot: driver.TCPOnly(tcpOnly),
 			Own: settings([]string{atBoth, atHop})}, Build: kind{tls: true}}, // TLS is between two proxies
 		{Mode: driver.Mode{ID: "proxy/http", Title: "an installed proxy beside each endpoint that reads each request, as sidecars and gateways do", Baseline: "host", Cannot: cannotRead,
-			Own: httpSettings(), PartModes: partModes()}, Build: kind{always: true, http: true}},
+			Own: httpSettings(), PartModes: partModes(), Events: []string{proxyReload}}, Build: kind{always: true, http: true}},
 	}
 }
 

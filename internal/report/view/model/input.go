@@ -65,6 +65,7 @@ func (in Input) clean() Input {
 		return slices.ContainsFunc(r.Modes, func(m result.Mode) bool { return m.ID == a.Mode && m.Status == result.ModeVoid })
 	})
 	r.Losses = fit(r.Losses, unfit, func(l result.LossSummary) string { return l.Mode })
+	r.SetupTimes = fit(r.SetupTimes, unfit, func(s result.SetupTime) string { return s.Mode })
 	r.ECDFs = fit(r.ECDFs, unfit, func(e result.ECDF) string { return e.Mode })
 	r.Sensitivity = slices.DeleteFunc(fit(r.Sensitivity, unfit, func(s result.Sensitivity) string { return s.Mode }), func(s result.Sensitivity) bool { return len(s.Settings) < 2 })
 	r.OwnShares = fit(r.OwnShares, unfit, func(o result.OwnShare) string { return o.Baseline })

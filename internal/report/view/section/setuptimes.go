@@ -1,42 +1,61 @@
 package section
 
 import (
-	"strings"
+	"cmp"
 
 	"tare/internal/report/doc"
 	"tare/internal/report/view/model"
 	"tare/internal/report/view/piece"
 	"tare/internal/result"
+	"tare/internal/unit"
 	"tare/internal/wording"
 )
 
 // setupLegend says what the times are.
-const setupLegend = "From when the driver began to make the server's sandbox, without its engine: each set-up is one value. Percentiles with their 95 % intervals by order statistics; a limit that so few set-ups do not have is unknown."
+const setupLegend = "From when the server's sandbox begins to be made, each set-up one value: the median and the 90th percentile with their 95 % intervals by order statistics. A limit that so few set-ups do not have is unknown."
 
 // SetupTimes are the percentiles of the times of set-ups, by workload and mode.
 func SetupTimes(b *model.Builder) []doc.Block {
-	all := piece.Ordered(b.Modes, b.Run.SetupTimes, func(s result.SetupTime) string { return s.Mode })
-	var blocks []doc.Block
-	for _, id := range piece.WorkloadsIn(b.Run.SetupTimes, func(s result.SetupTime) string { return s.Workload }) {
-		l := doc.List{Tight: true}
-		for _, s := range all {
-			title := s.Step
-			if m, known := result.MetricNamed(s.Metric); known {
-				title = strings.ToLower(m.Title[:1]) + m.Title[1:]
-			}
-			if s.Workload != id || title == "" {
-				continue
-			}
-			l.Items = append(l.Items, doc.Item{Text: id + ", " + s.Mode + ", " + title + ": median " + percentileText(s.P50) + ", 90th percentile " + percentileText(s.P90) +
-				", of " + wording.Count(s.Setups, "set-up", "set-ups")})
-		}
-		blocks = append(blocks, l)
+	l := doc.List{Tight: true}
+	for _, text := range setupItems(b.View) {
+		l.Items = append(l.Items, doc.Item{Text: text})
 	}
-	if len(blocks) == 0 {
+	if len(l.Items) == 0 {
 		return nil
 	}
-	blocks = append([]doc.Block{doc.Paragraph{Text: setupLegend}}, blocks...)
-	return []doc.Block{doc.Section{ID: "setup-times", Head: doc.Heading{Text: "How long a set-up takes"}, Nav: "Set-up", Blocks: blocks}}
+	return []doc.Block{doc.Section{ID: "setup-times", Head: doc.Heading{Text: "How long a set-up takes"}, Nav: "Set-up", Blocks: []doc.Block{doc.Paragraph{Text: setupLegend}, l}}}
+}
+
+// setupItems has a line for each workload and mode.
+func setupItems(v model.View) (items []string) {
+	all := piece.Ordered(v.Modes, v.Run.SetupTimes, func(s result.SetupTime) string { return s.Mode })
+	for _, id := range piece.WorkloadsIn(v.Run.SetupTimes, func(s result.SetupTime) string { return s.Workload }) {
+		var first result.SetupTime // of the current mode
+		for _, s := range all {
+			what := cmp.Or(s.Step, setupParts()[s.Metric])
+			if s.Workload != id || what == "" {
+				continue
+			}
+			of := ", " + unit.Count(s.Setups, "set-up", "set-ups")
+			text := " " + percentileText(s.P50) + ", 90th percentile " + percentileText(s.P90)
+			if s.Mode != first.Mode {
+				first, items = s, append(items, id+", "+s.Mode+of+": "+what+text)
+				continue
+			}
+			if s.Setups == first.Setups {
+				of = ""
+			}
+			items[len(items)-1] += "; " + what + of + text
+		}
+	}
+	return items
+}
+
+// setupParts are the metrics of a set-up in a few words.
+func setupParts() map[string]string {
+	return map[string]string{
+		result.SetupSandbox: "sandbox exists", result.SetupConnect: "SYN answered", result.SetupFirstByte: "first byte", result.SetupOwn: "tare's own part",
+	}
 }
 
 // percentileText is a percentile with its interval.
@@ -47,7 +66,7 @@ func percentileText(p result.Percentile) string {
 	scale := wording.ScaleFor("s", p.Value)
 	limit := func(v *float64) string {
 		if !piece.Finite(v) {
-			return wording.Unknown
+			return "unknown"
 		}
 		return scale.Number(*v)
 	}

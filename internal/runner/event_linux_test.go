@@ -112,6 +112,8 @@ func TestEventsThatFail(t *testing.T) {
 		<-ctx.Done()
 		return undo, ctx.Err()
 	}
+	interrupted, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
 	for _, c := range []struct {
 		name   string
 		event  driver.Event
@@ -142,6 +144,16 @@ func TestEventsThatFail(t *testing.T) {
 			}
 		}
 	}
+
+	// An interruption during the event ends the run in order, with the event undone and nothing of the trial recorded.
+	undone.Store(0)
+	w := scheduled("http", "happening")
+	run, trials := runBeside(interrupted, t, eventful{event: driver.Event{Name: "happening", State: still, Happened: moved, Do: func(ctx context.Context) (func(context.Context) error, error) {
+		interrupt()
+		return hang(ctx)
+	}}}, []string{"host"}, func(s *study.Study) { s.Workloads = []study.Workload{w} }, nil)
+	must.Equal(t, []any{int64(1), 0}, []any{undone.Load(), len(trials)})
+	must.Equal(t, result.RunInterrupted, run.Status)
 }
 
 // A mode that lacks the event of a workload is left out of it, with the reason.

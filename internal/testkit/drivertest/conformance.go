@@ -8,6 +8,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
+	"tare/internal/lab"
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/testkit/studytest"
@@ -60,6 +61,11 @@ func (s *Setup) Conforms(t *testing.T, m driver.Mode, skipped ...string) {
 	s.CheckTopology(t)
 	s.CheckGolden(t, m.ID)
 	s.CheckProbe(t)
+	if in, own := s.Path.Internal.(interface{ Lab() *lab.Lab }); own && !in.Lab().Split() && slices.Contains(m.Events, labdriver.LinkDown) {
+		if _, err := s.Path.EventNamed(labdriver.LinkDown); err != nil {
+			t.Errorf("the mode has an event that its path lacks: %v", err)
+		}
+	}
 	_, _, noIPv6 := s.Path.Pairs[0].Server.Reach(true)
 	for _, v := range conformance() {
 		w, err := workloads.Named(v.kind)

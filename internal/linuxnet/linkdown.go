@@ -72,11 +72,11 @@ func (ns *Links) Down(name string) (restore func() error, err error) {
 	return restore, nil
 }
 
-// HasCarrier reports whether a link is up and has a carrier.
+// HasCarrier reports whether a link has a carrier, by the state of its driver: its operational state follows later.
 func (ns *Links) HasCarrier(name string) (bool, error) {
 	l, err := ns.link(name)
 	if err != nil {
 		return false, err
 	}
-	return l.Attrs().RawFlags&unix.IFF_RUNNING != 0, nil
+	return l.Attrs().RawFlags&unix.IFF_LOWER_UP != 0, nil
 }

@@ -105,7 +105,7 @@ func TestEventsOfALab(t *testing.T) {
 func TestEventsThatFail(t *testing.T) {
 	t.Parallel()
 	var undone atomic.Int64
-	undo := func(context.Context) error { undone.Add(1); return nil }
+	undo := func(context.Context) error { undone.Add(1); return nil } //nolint:unparam // it is an undo of an event
 	still := func(context.Context) (driver.Counters, error) { return driver.Counters{"a/thing": 7}, nil }
 	moved := func(before, after driver.Counters) error { return driver.Moved(before, after, "a/thing", 1) }
 	hang := func(ctx context.Context) (func(context.Context) error, error) {

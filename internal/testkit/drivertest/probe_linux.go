@@ -52,7 +52,7 @@ func nft(t testing.TB, ns *linuxnet.NS, script string) {
 	if err != nil {
 		testneed.Missing(t, testneed.NFT, err)
 	}
-	c, said := exec.Command(path, "-f", "-"), &strings.Builder{}
+	c, said := exec.CommandContext(t.Context(), path, "-f", "-"), &strings.Builder{}
 	c.Stdin, c.Stderr = strings.NewReader(script), said
 	if err = ns.Start(c); err == nil {
 		err = c.Wait()

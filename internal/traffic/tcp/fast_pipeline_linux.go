@@ -87,7 +87,7 @@ func requestPipelined(over *atomic.Bool, c connection.List, w *rrWindow) error {
 
 // begin begins k requests.
 func (m *pipelineClient) begin(f *pipelineFlow, k int, at time.Duration) error {
-	f.inProgress.begin(k, at)
+	f.begin(k, at)
 	f.unsent += k * int(m.Params.RequestSize)
 	f.heard = at
 	return m.send(f)

@@ -1,6 +1,7 @@
 package engines
 
 import (
+	"strconv"
 	"time"
 
 	"tare/internal/driver"
@@ -21,9 +22,9 @@ func dockerModes() []mode {
 		{id: "docker/host", title: "both endpoints in containers on the host network", baseline: far,
 			engines: both, parts: list(partConntrack), build: hostNetwork{}},
 		{id: "docker/published", title: "raw client, server in a container with a published port", baseline: far,
-			engines: onB, raw: client, parts: list(partConntrack, partDNAT, partChains), needs: translated(partDNAT), build: published{}},
+			engines: onB, raw: client, own: morePorts(), parts: list(partConntrack, partDNAT, partChains), needs: translated(partDNAT), build: published{}},
 		{id: "docker/bridge", title: "both endpoints in containers on the default bridge, masqueraded and published", baseline: far,
-			engines: both, parts: list(partConntrack, partMasquerade, partDNAT, partChains), build: published{masqueraded: true},
+			engines: both, own: morePorts(), parts: list(partConntrack, partMasquerade, partDNAT, partChains), build: published{masqueraded: true},
 			needs: append(translated(partMasquerade, partDNAT), requirement{part: partConntrack, with: []string{partChains}, why: "the engine's chains accept replies by the state of their connection"})},
 		{id: "docker/colocated", title: "two containers on one bridge", baseline: near, engines: onA, build: colocated{}},
 		{id: "docker/to-host", title: "container to a process on the same host", baseline: near,
@@ -67,6 +68,23 @@ func dockerModes() []mode {
 		{id: "docker/driver:NAME", title: "containers on a network created with a given driver and options", baseline: far,
 			engines: both, options: true, parts: list(partResolver), build: createdNetwork{}},
 	}
+}
+
+// settingPorts is the setting of the modes with a published port, and mostPorts its largest value.
+const (
+	settingPorts = "ports"
+	mostPorts    = 1000
+)
+
+func morePorts() []driver.OwnSetting {
+	valid := func(v string) bool {
+		n, err := strconv.Atoi(v)
+		return err == nil && n >= 1 && n <= mostPorts && strconv.Itoa(n) == v
+	}
+	return []driver.OwnSetting{{
+		SettingSpec: study.SettingSpec{Name: settingPorts, Values: "a number from 1 to " + strconv.Itoa(mostPorts), Valid: valid},
+		Title:       "further ports that the server's container publishes, each for TCP and UDP",
+	}}
 }
 
 // settingTrusted is the setting of docker/direct-routing.

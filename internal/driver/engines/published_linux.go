@@ -3,12 +3,16 @@ package engines
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
+	"strconv"
 
 	"tare/internal/driver"
 	"tare/internal/driver/containers"
+	"tare/internal/driver/firewall"
 	"tare/internal/driver/pathspec"
 	"tare/internal/engine"
+	"tare/internal/result"
 )
 
 // portServers are the servers on a host's default bridge, each behind a published port.
@@ -23,7 +27,11 @@ func behindPorts(ctx context.Context, p *path, s *side) (*portServers, error) {
 	servers := &portServers{path: p, side: s}
 	return servers, p.ForEachPair(func(pair int) error {
 		port := portOf(pair)
-		b, err := p.boxes.onBridge(ctx, s, containers.Server, pair, engine.ContainerSpec{Publish: publish(port)})
+		ports := publish(port)
+		if pair == 1 {
+			ports = append(ports, p.morePorts()...)
+		}
+		b, err := p.boxes.onBridge(ctx, s, containers.Server, pair, engine.ContainerSpec{Publish: ports})
 		if err != nil {
 			return err
 		}
@@ -44,6 +52,37 @@ func publish(port uint16) []engine.Publish {
 	return []engine.Publish{{Host: netip.AddrPortFrom(netip.IPv4Unspecified(), port), Port: port}}
 }
 
+// firstMore is the first of the ports of the setting ports, after those of all pairs.
+const firstMore = 6001
+
+// morePorts are the further ports that the container of the first server publishes.
+func (p *path) morePorts() (all []engine.Publish) {
+	n, _ := strconv.Atoi(p.order.With[settingPorts]) // absent: none
+	for i := range n {
+		all = append(all, publish(uint16(firstMore+i))...) //nolint:gosec // at most mostPorts
+	}
+	return all
+}
+
+// mustPublish checks that the engine has written the rules of the further ports.
+func (p *portServers) mustPublish(ctx context.Context) error {
+	more := p.morePorts()
+	if len(more) == 0 || p.order.Without(partDNAT) {
+		return nil
+	}
+	rules, err := p.side.firewall().Rules(ctx, firewall.IPv4, "nat")
+	if err != nil {
+		return err
+	}
+	for _, one := range more {
+		if len(firewall.Published(rules, one.Port, p.all[0].address)) == 0 {
+			return errors.New(p.side.missing(fmt.Sprintf("DNAT rule from port %d", one.Port), " to "+p.all[0].address.String()))
+		}
+	}
+	p.AddFacts(result.Fact{Name: p.side.At + " published ports", Value: strconv.Itoa(len(more) + 1)})
+	return nil
+}
+
 // ports returns the published ports with what is behind each.
 func (p *portServers) ports() (all []publishedPort) {
 	for _, b := range p.all {
@@ -54,7 +93,7 @@ func (p *portServers) ports() (all []publishedPort) {
 
 // fromUnderlay requires that the ports of host b are reached from the underlay through its rules.
 func (p *portServers) fromUnderlay(ctx context.Context) error {
-	if err := p.mustTranslate(ctx); err != nil {
+	if err := errors.Join(p.mustTranslate(ctx), p.mustPublish(ctx)); err != nil {
 		return err
 	}
 	if p.order.Without(partDNAT) {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -57,6 +58,7 @@ func samples() []sample {
 		{page: "docs/tutorial.md", below: "## 3.", shown: "sudo bin/tare plan " + strings.Join(asked, " "), args: slices.Concat([]string{"plan", "--seed", "1"}, asked), lines: 3},
 		{page: "docs/tutorial.md", below: "## 4.", shown: "sudo bin/tare run " + strings.Join(asked, " ") + " \\\n      --out tare-runs/short-connections",
 			args: []string{"report", "tare-runs/short-connections"}},
+		{page: "docs/workloads/setup.md", below: "## A run", show: setupScreen},
 		{page: "docs/howto/why-is-my-container-slower.md", args: []string{"report", "tare-runs/why-published"}},
 		{page: "docs/howto/two-machines.md", shown: "tare run --host local --host ssh://db1 --out tare-runs/machines", args: []string{"report", "tare-runs/machines"}},
 		{page: "docs/howto/measure-the-engine-you-have.md", shown: "tare run --engine docker --out tare-runs/engine", args: []string{"report", "tare-runs/engine"}},
@@ -98,6 +100,25 @@ func dockerScreen(t *testing.T) string {
 	var screen bytes.Buffer
 	must.Do(t, report.Prepare(in).Overview(&screen, report.TextOptions{Width: report.MaxWidth}))
 	return screen.String()
+}
+
+// setupScreen is the screen of a run of the study setup, and the percentiles of its report.
+func setupScreen(t *testing.T) string {
+	t.Helper()
+	const dir = "tare-runs/setup"
+	in := report.Input{Run: recordedRun(t, "setup"), Page: dir + "/" + store.PageFile, Full: "tare report --full " + dir}
+	in.Title = "How long until a container or a published port is reachable"
+	src, _ := studies.Builtin("setup")
+	must.Contain(t, string(src), "title: "+in.Title)
+	var screen, full bytes.Buffer
+	r := report.Prepare(in)
+	must.Do(t, errors.Join(r.Overview(&screen, report.TextOptions{Width: report.MaxWidth}), r.Text(&full, report.TextOptions{Width: report.MaxWidth})))
+	_, times, found := strings.Cut(full.String(), "\nHow long a set-up takes\n")
+	if !found {
+		t.Fatal("the report has no percentiles")
+	}
+	times, _, _ = strings.Cut(times, "\n\n")
+	return screen.String() + "\n$ tare report --full " + dir + "\n" + cut + "How long a set-up takes\n" + times + "\n" + cut
 }
 
 // cut is where a page leaves lines out.

@@ -104,7 +104,7 @@ func (p *Poller) Wait(d time.Duration) ([]unix.EpollEvent, error) {
 	return nil, fmt.Errorf("wait for sockets: %w", errno)
 }
 
-// milliseconds is a timeout of epoll_wait, which rounds no longer one up; -1 is none.
+// milliseconds is a timeout of epoll_wait, in whole milliseconds; -1 is none.
 func milliseconds(d time.Duration) int64 {
 	if d < 0 {
 		return -1

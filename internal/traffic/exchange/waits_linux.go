@@ -10,7 +10,7 @@ import (
 
 // Waits bounds how long the calls of a loop wait on its thread, so that the loop can look at its context and its clock. Where it can, the
 // kernel interrupts the thread. Otherwise each call has a timeout, and each call that waits starts and stops a timer of the
-// kernel, at both endpoints: of a round trip on one CPU, 2 to 3 %.
+// kernel, at both endpoints, which a round trip on one CPU contains: see bench/README.md.
 type Waits struct {
 	bound time.Duration
 	stop  func()

@@ -75,6 +75,8 @@ func TestMachines(t *testing.T) {
 			t.Errorf("%s is %s: %s, proof %+v", m.ID, m.Status, m.Reason, m.Proof)
 		}
 	}
+	// A trial whose slices are too short for the round trips of a busy machine is repeated.
+	trials = slices.DeleteFunc(trials, func(tr result.Trial) bool { return strings.Contains(tr.Reason, "it is repeated with slices of ") })
 	if run.Trials.OK != len(trials) || run.Trials.OK != 12 {
 		t.Errorf("%+v of %d trials", run.Trials, len(trials))
 	}

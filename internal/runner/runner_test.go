@@ -372,6 +372,8 @@ func TestParametersReachTheTraffic(t *testing.T) {
 			s.Workloads = append(s.Workloads, load)
 		}
 	}, nil)
+	// A trial whose slices are too short for the round trips of a busy machine is repeated.
+	trials = slices.DeleteFunc(trials, func(tr result.Trial) bool { return strings.Contains(tr.Reason, "it is repeated with slices of ") })
 	if run.Trials.OK != len(trials) || len(trials) < len(specs) {
 		t.Fatalf("of %d workloads: %v", len(specs), outcomes(trials))
 	}

@@ -11,10 +11,7 @@ import (
 	"time"
 
 	"tare/internal/agent"
-	"tare/internal/analysis"
 	"tare/internal/driver"
-	"tare/internal/live"
-	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/runner/evidence"
 	"tare/internal/study"
@@ -60,22 +57,6 @@ func (s *modeUnderTest) result() result.Mode {
 	return m
 }
 
-// testbed is the modes of a run, which it sets up, recreates and takes down.
-type testbed struct {
-	state
-	tested     []*modeUnderTest
-	madeBefore map[string]int // the last set-up of each mode in the run that is resumed
-}
-
-// modes are the current results of the run's modes.
-func (r *testbed) modes() []result.Mode {
-	out := []result.Mode{}
-	for _, s := range r.tested {
-		out = append(out, s.result())
-	}
-	return out
-}
-
 // optionFacts lists the options and limits that the study sets for a mode, as facts of
 // it, without those that were read back.
 func optionFacts(m study.Mode, read []result.Fact) []result.Fact {
@@ -104,24 +85,6 @@ func optionFacts(m study.Mode, read []result.Fact) []result.Fact {
 	})
 }
 
-func (r *testbed) underTest(mode string) *modeUnderTest {
-	i := slices.IndexFunc(r.tested, func(s *modeUnderTest) bool { return s.mode.ID == mode })
-	if i < 0 {
-		return nil
-	}
-	return r.tested[i]
-}
-
-// settleMode sets the final status of a mode and reports it.
-func (r *testbed) settleMode(s *modeUnderTest, status result.ModeStatus, reason string) {
-	reason = oneLine(reason)
-	s.status, s.reason = status, reason
-	r.tell(live.ModeSettled{Mode: s.mode.ID, Status: status, Reason: reason})
-}
-
-// oneLine separates what several errors say, each of which is a line.
-func oneLine(reason string) string { return strings.ReplaceAll(reason, "\n", "; ") }
-
 // minSetupTimeout is the minimum set-up timeout of a mode. See setupTimeout for modes
 // that take longer.
 const minSetupTimeout = 20 * time.Second
@@ -139,120 +102,6 @@ const pairSetupTimeout = 2 * time.Second
 func setupTimeout(m driver.Mode, pairs int) time.Duration {
 	return timelimit.Scaled(minSetupTimeout + setupTimeFactor*m.SetupTime + time.Duration(pairs)*pairSetupTimeout)
 }
-
-// setUpAll sets up every mode of the plan. If a mode fails, it is recorded and the others
-// continue; only a cancelled context or an unknown mode ends the run.
-func (r *testbed) setUpAll(ctx context.Context) error {
-	for _, id := range r.schedule.Plan.Modes {
-		s, err := r.resolve(id)
-		if err != nil {
-			return err
-		}
-		r.tested = append(r.tested, s)
-		if why, void := r.schedule.Void(id); void {
-			// A resumed run keeps the mode void.
-			r.settleMode(s, result.ModeVoid, why)
-			continue
-		}
-		err = r.setUp(ctx, s, nil)
-		if ctx.Err() != nil {
-			s.status, s.reason = result.ModeFailed, "interrupted during its set-up"
-			return ctx.Err()
-		}
-		lacks, lacking := driver.AsUnsupported(err)
-		switch {
-		case err == nil:
-			s.status, s.setups = result.ModeMeasured, r.madeBefore[id]+1
-			if !r.dropUnsupported(s) {
-				r.probe(ctx, s)
-				r.tell(live.ModeSettled{Mode: id, Status: s.status, Took: s.setupTime})
-			}
-		case lacking:
-			r.settleMode(s, result.ModeUnsupported, lacks.Reason)
-		default:
-			r.settleMode(s, result.ModeFailed, err.Error())
-		}
-	}
-	if !slices.ContainsFunc(r.tested, func(s *modeUnderTest) bool { return s.status == result.ModeMeasured }) {
-		return fmt.Errorf("%w: no mode could be set up; the reasons are above", ErrNothing)
-	}
-	return r.lonely()
-}
-
-// lastSetups is the highest number of a set-up of each mode in trials of earlier sessions.
-func lastSetups(trials []result.Trial) map[string]int {
-	out := map[string]int{}
-	for _, t := range trials {
-		out[t.Mode] = max(out[t.Mode], t.Setup)
-	}
-	return out
-}
-
-// lonely returns an error if no mode can be compared with its baseline: trials of the rest would answer nothing.
-func (r *testbed) lonely() error {
-	// Void ones had trials before this run was resumed.
-	lives := func(id string) bool {
-		return slices.ContainsFunc(r.tested, func(s *modeUnderTest) bool {
-			return s.mode.ID == id && (s.status == result.ModeMeasured || s.status == result.ModeVoid)
-		})
-	}
-	asked := false
-	var why []string
-	for _, s := range r.tested {
-		if s.status != result.ModeMeasured && s.status != result.ModeVoid && !s.control {
-			why = append(why, s.mode.ID+" is "+string(s.status)+": "+s.reason)
-		}
-		if s.mode.Baseline == "" || s.control {
-			continue
-		}
-		if asked = true; lives(s.mode.ID) && lives(s.mode.Baseline) {
-			return nil
-		}
-	}
-	if !asked || len(why) == 0 {
-		return nil // baselines are all that was asked for, or a mode is measured without its own
-	}
-	return fmt.Errorf("%w: no mode is left to compare with a baseline: %s", ErrNothing, strings.Join(why, "; "))
-}
-
-// dropUnsupported leaves out the workloads that the mode cannot carry. If none is left, the mode
-// is unsupported, and its path is closed with the others.
-func (r *testbed) dropUnsupported(s *modeUnderTest) (none bool) {
-	last := false
-	var left []study.Workload
-	why := map[string]string{}
-	for _, w := range r.schedule.Plan.Workloads {
-		if why[w.ID] = s.whyNot(w); why[w.ID] != "" {
-			left = append(left, w)
-			last = r.schedule.Drop(s.mode.ID, w.ID)
-		}
-	}
-	if last {
-		r.settleMode(s, result.ModeUnsupported, fmt.Sprintf("the mode carries no workload of the study. %s is left out: %s", left[0].ID, why[left[0].ID]))
-		return true
-	}
-	for _, w := range left {
-		if w.ID != study.CostPassID { // it repeats one of the others
-			r.warn(warning.WorkloadLeftOut, s.mode.ID+" "+w.ID, "the mode has no result for %s: %s", w.ID, why[w.ID])
-		}
-	}
-	return false
-}
-
-// resolve finds a mode of the plan and its driver.
-func (r *testbed) resolve(id string) (*modeUnderTest, error) {
-	asked, _ := r.cfg.Study.ModeNamed(id)
-	d, m, err := r.cfg.Drivers.For(asked.Mode)
-	if err != nil {
-		return nil, err
-	}
-	of := analysis.ModeOf(r.cfg.Study, id, m.Title, m.Baseline)
-	m.ID, m.Title, m.Baseline = of.ID, of.Title, of.Baseline
-	return &modeUnderTest{study: asked, control: of.Control, driver: d, mode: m}, nil
-}
-
-// ErrNothing means that no mode could be set up, or none of those that are compared.
-var ErrNothing = errors.New("nothing can be measured")
 
 // setUp sets up the path and the agents of one mode. clock is nil unless the set-up is measured.
 func (r *testbed) setUp(ctx context.Context, s *modeUnderTest, clock *driver.SetupClock) error {
@@ -366,15 +215,6 @@ func label(name string, place int) string {
 	return safe
 }
 
-// mostPairs is the number of pairs of endpoints that the run's workloads need.
-func (r *testbed) mostPairs() int {
-	most := 1
-	for _, w := range r.schedule.Plan.Workloads {
-		most = max(most, w.Endpoints())
-	}
-	return most
-}
-
 // start starts the agents of the first n pairs that are not running.
 func (s *modeUnderTest) start(ctx context.Context, run string, n int) error {
 	for i, at := range s.agents[:n] {
@@ -417,115 +257,4 @@ func (s *modeUnderTest) stopAgents() error {
 	}
 	wg.Wait()
 	return errors.Join(errs...)
-}
-
-// teardownWait bounds the teardown of a run. It applies to a context of its own, because
-// an interrupted run is taken down like any other. Engines take a second or two each.
-func teardownWait() time.Duration { return timelimit.Scaled(time.Minute) }
-
-// teardown stops the agents and closes the paths of all modes in parallel. All agents
-// stop first, so that no path closes while agents of another mode still run.
-func (r *testbed) teardown() error {
-	return errors.Join(r.forEachMode((*modeUnderTest).stopAgents), r.forEachMode((*modeUnderTest).takeDown))
-}
-
-// forEachMode calls do for all modes in parallel.
-func (r *testbed) forEachMode(do func(*modeUnderTest) error) error {
-	errs := make([]error, len(r.tested))
-	var wg sync.WaitGroup
-	for i, s := range r.tested {
-		wg.Go(func() { errs[i] = do(s) })
-	}
-	wg.Wait()
-	return errors.Join(errs...)
-}
-
-// recreateDue recreates the modes that are due before a block: sandboxes, devices,
-// addresses and agents. Properties that one set-up fixes at random, such as the hash of a
-// connection or the CPU of a process, then vary between blocks, and their variation is
-// part of the measured spread instead of a bias of the mode.
-func (r *testbed) recreateDue(ctx context.Context, block int) error {
-	began := time.Now()
-	var made []string
-	for _, s := range r.tested {
-		if s.status != result.ModeMeasured || r.schedule.Plan.SetsUp(block) || !r.cfg.Study.Recreate.Due(block, s.setupTime) {
-			continue
-		}
-		if err := r.recreate(ctx, s); err != nil {
-			return err
-		}
-		if s.status == result.ModeMeasured {
-			made = append(made, s.mode.ID)
-		}
-	}
-	if len(made) > 0 {
-		r.tell(live.Recreated{Block: block, Modes: made, Took: time.Since(began)})
-	}
-	return nil
-}
-
-// recreate takes a mode down and sets it up again, with a second attempt if the first
-// fails. If both fail, the mode has failed; only an interruption is an error.
-func (r *testbed) recreate(ctx context.Context, s *modeUnderTest) error {
-	err := s.takeDown()
-	if err != nil {
-		// Remaining resources would block a new set-up; the end of the run tries to
-		// remove them again.
-		r.settleMode(s, result.ModeFailed, fmt.Sprintf("cannot take the mode down to recreate it: %v", err))
-		return nil
-	}
-	for range attempts {
-		if err = r.setUp(ctx, s, nil); err == nil {
-			s.setups++
-			return nil
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if down := s.takeDown(); down != nil {
-			err = errors.Join(err, down)
-			break
-		}
-	}
-	r.settleMode(s, result.ModeFailed, fmt.Sprintf("cannot recreate the mode: %v", err))
-	return nil
-}
-
-// recreateLost recreates the modes of trials whose paths are lost, such as after the
-// connection to a host was cut: the next attempt then has a path.
-func (r *testbed) recreateLost(ctx context.Context, trials []plan.Trial) error {
-	for _, t := range trials {
-		s := r.underTest(t.Mode)
-		if s.status != result.ModeMeasured || s.lost() == nil {
-			continue
-		}
-		if err := r.recreate(ctx, s); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// lost returns why the mode's path can carry no further trial, nil if it can.
-func (s *modeUnderTest) lost() error {
-	if s == nil || s.path == nil || s.path.Lost == nil {
-		return nil
-	}
-	return s.path.Lost()
-}
-
-// takeDown stops a mode's agents and closes its path. It has a context of its own, so
-// that an interruption cannot leave half a path. It may be called again after an error.
-func (s *modeUnderTest) takeDown() error {
-	ctx, cancel := context.WithTimeout(context.Background(), teardownWait())
-	defer cancel()
-	err := s.stopAgents()
-	if s.path != nil {
-		if cerr := s.path.Close(ctx); cerr != nil {
-			return errors.Join(err, cerr)
-		}
-		s.path = nil
-	}
-	s.agents = nil
-	return err
 }

@@ -3,6 +3,7 @@ package runner_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -165,5 +166,7 @@ func TestModeWithoutTheEvent(t *testing.T) {
 	m := modeOf(t, run, "host-local")
 	must.Equal(t, result.ModeUnsupported, m.Status)
 	must.Contain(t, m.Reason, "it has no event policy_added, and no other")
-	must.Equal(t, 1, len(trials))
+	if len(trials) == 0 || slices.ContainsFunc(trials, func(tr result.Trial) bool { return tr.Mode != "host" }) {
+		t.Errorf("trials %v", outcomes(trials))
+	}
 }

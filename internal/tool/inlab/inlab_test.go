@@ -5,6 +5,7 @@ package inlab_test
 import (
 	"fmt"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,7 +37,12 @@ func TestProof(t *testing.T) {
 				for _, ipv6 := range []bool{false, s.Lab.IPv6} {
 					p := drivertest.Params(c.kind)
 					p.Tool, p.Warmup, p.Duration, p.RequestSize = c.tool, 100*time.Millisecond, 400*time.Millisecond, 0
-					client, server := must.Get2(s.Trial(t, p, ipv6))(must.Named(t, fmt.Sprintf("%s %s, ipv6 %t", c.tool, c.kind, ipv6)))
+					client, server, err := s.Trial(t, p, ipv6)
+					for err != nil && strings.Contains(err.Error(), "its clients counted for") && p.Duration < 10*time.Second { // h2load's clocks are apart by as long as it got no CPU
+						p.Warmup, p.Duration = 2*p.Warmup, 2*p.Duration
+						client, server, err = s.Trial(t, p, ipv6)
+					}
+					must.Do(must.Named(t, fmt.Sprintf("%s %s, ipv6 %t", c.tool, c.kind, ipv6)), err)
 					must.Get(tool.Check(p, client, server))(t)
 					if client.Messages == 0 || server.Refused != 0 || client.Window.Failed != 0 {
 						t.Errorf("%s: %d responses, %d refused, %d failed", c.tool, client.Messages, server.Refused, client.Window.Failed)

@@ -6,6 +6,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/cni"
 	"tare/internal/driver/engines"
+	"tare/internal/driver/incus"
 	"tare/internal/driver/ipsec"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/mesh"
@@ -53,6 +54,7 @@ func Drivers(trusted ...string) []Registration {
 		{Name: "ovs", Driver: ovs.Driver{}},
 		{Name: "cni", Driver: plugins, DescribeChanges: func(s study.Study) string { return cniChanges(plugins, s) }},
 		{Name: "netavark", Driver: netavark.Driver{}},
+		{Name: "incus", Driver: incus.Driver{}, Rights: "root, for the Incus of the incus modes"},
 		{Name: "vm", Driver: vm.New(os.Getenv(vm.KernelVariable))},
 	}
 }

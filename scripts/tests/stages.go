@@ -41,7 +41,7 @@ type pkg struct {
 func whole() map[string][]string {
 	return map[string][]string{
 		"engines": {"internal/driver/ipsec", "internal/driver/ovs", "internal/driver/mesh",
-			"internal/driver/cni", "internal/driver/netavark", "internal/driver/existing"},
+			"internal/driver/cni", "internal/driver/netavark", "internal/driver/incus", "internal/driver/existing"},
 		"kubernetes": {"internal/kube", "internal/driver/k8s"},
 		"machines":   {"internal/machine", "internal/driver/split", "internal/driver/machines", "internal/driver/remote"},
 		"guest":      {"internal/driver/vm", "internal/guest", "internal/guest/inside"},
@@ -91,7 +91,7 @@ type part struct {
 
 func parts() []part {
 	return []part{
-		{"engines", "current, rootless and sandboxed Docker Engines, Podman, netavark, tunnels, Open vSwitch, CNI, Nebula, proxies", true},
+		{"engines", "current, rootless and sandboxed Docker Engines, Podman, netavark, Incus, tunnels, Open vSwitch, CNI, Nebula, proxies", true},
 		{"kubernetes", "a Kubernetes cluster of two nodes", true},
 		{"machines", "machines reached through ssh", true},
 		{"guest", "virtual machines, and what this kernel lacks in one", false},

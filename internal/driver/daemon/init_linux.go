@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"tare/internal/engine/private"
 )
 
 // initPrefix begins each line that the init process of a program writes.
@@ -58,7 +60,11 @@ func runInit(args []string, stdin io.Reader) error {
 		return err
 	}
 	command := args[3:]
-	program, err := os.StartProcess(command[0], command, &os.ProcAttr{Env: slices.Concat(o.Env, environment()), Files: []*os.File{null, os.Stdout, os.Stderr}})
+	attr := &os.ProcAttr{Env: slices.Concat(o.Env, environment()), Files: []*os.File{null, os.Stdout, os.Stderr}}
+	if o.Groups != "" {
+		attr.Sys = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWCGROUP}
+	}
+	program, err := os.StartProcess(command[0], command, attr)
 	if err != nil {
 		return err
 	}
@@ -90,7 +96,11 @@ func mountRun(o initConfig) error {
 		defer f.Close()
 		binds[name] = f
 	}
-	if err := PrivateRun(); err != nil {
+	isolate := PrivateRun
+	if o.Groups != "" {
+		isolate = func() error { return errors.Join(private.IsolateMounts(), private.EnterGroups(o.Groups)) }
+	}
+	if err := isolate(); err != nil {
 		return err
 	}
 	for _, d := range o.Dirs {

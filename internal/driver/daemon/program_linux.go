@@ -27,16 +27,20 @@ type Program struct {
 	Dirs  []string          // directories to create in its /run
 	Files map[string]string // files to create, by path below its /run; readable by root only
 	Binds map[string]string // files of this machine to bind-mount, by path below its /run
-	Start func(*exec.Cmd) error
+	// Groups is the name of control groups that private.MakeGroups made, for a program that starts containers: it runs in them, sees
+	// nothing above them, and has a /sys of its network. Empty for any other program.
+	Groups string
+	Start  func(*exec.Cmd) error
 }
 
 // initConfig is the line on stdin that passes to the init process what must not appear on a
 // command line.
 type initConfig struct {
-	Env   []string          `json:"env"`
-	Dirs  []string          `json:"dirs"`
-	Files map[string]string `json:"files"`
-	Binds map[string]string `json:"binds"`
+	Env    []string          `json:"env"`
+	Dirs   []string          `json:"dirs"`
+	Files  map[string]string `json:"files"`
+	Binds  map[string]string `json:"binds"`
+	Groups string            `json:"groups"`
 }
 
 // Launch starts the program. Use the files in RunDir to find out when it is ready.
@@ -48,7 +52,7 @@ func (g Program) Launch() (*Process, error) {
 	if err := p.Start(g.Start); err != nil {
 		return nil, err
 	}
-	line, err := json.Marshal(initConfig{g.Env, g.Dirs, g.Files, g.Binds})
+	line, err := json.Marshal(initConfig{g.Env, g.Dirs, g.Files, g.Binds, g.Groups})
 	if err == nil {
 		_, err = p.Write(append(line, '\n'))
 	}

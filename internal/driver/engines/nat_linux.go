@@ -24,7 +24,7 @@ type translation struct {
 	ports      []publishedPort
 	masquerade []*box // the clients whose packets are masqueraded
 	// counted counts what rules without counters translate; nil if the rules have counters.
-	counted *firewall.Netavark
+	counted *firewall.Translated
 }
 
 // publishedPort is a port of a host and the address of the container behind it.
@@ -93,8 +93,8 @@ func (t translation) read(ctx context.Context, into driver.Counters) (missing st
 }
 
 // count returns what counts the connections that Podman's rules of nftables translate.
-func (t translation) count(table string) *firewall.Netavark {
-	n := &firewall.Netavark{Host: t.side.At, NS: t.side.ns, Table: table}
+func (t translation) count(table string) *firewall.Translated {
+	n := &firewall.Translated{Host: t.side.At, By: firewall.NetavarkTable, NS: t.side.ns, Table: table}
 	for _, w := range t.ports {
 		n.Ports = append(n.Ports, linuxnet.Published{Port: w.port, To: netip.AddrPortFrom(w.to, w.port)})
 	}

@@ -208,8 +208,8 @@ func OfPodman(rules []Rule) []Rule {
 	})
 }
 
-// MasqueradingFrom finds the rules of netavark or CNI that masquerade what a container sends: those in
-// chains to which POSTROUTING jumps for its address.
+// MasqueradingFrom finds the rules that masquerade what a container sends: those for its address, as Incus has them, and those in
+// chains to which POSTROUTING jumps for it, as netavark and CNI have them.
 func MasqueradingFrom(rules []Rule, from netip.Addr) []Rule {
 	var chains []string
 	for _, r := range rules {
@@ -218,7 +218,8 @@ func MasqueradingFrom(rules []Rule, from netip.Addr) []Rule {
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool {
-		return r.Target != "MASQUERADE" || !slices.Contains(chains, r.Chain)
+		own := r.Source.IsValid() && r.Source.Contains(from)
+		return r.Target != "MASQUERADE" || !own && !slices.Contains(chains, r.Chain)
 	})
 }
 

@@ -74,6 +74,9 @@ func (p *Path) Sandbox(host, name string) (*linuxnet.NS, error) {
 	return ns, err
 }
 
+// AddSandbox adds a sandbox that a program of the mode has created. Closing it only lets go of it.
+func (p *Path) AddSandbox(ns *linuxnet.NS) { p.namespaces = append(p.namespaces, ns) }
+
 // NamespacePlace returns a namespace as a place on the path.
 func NamespacePlace(ns *linuxnet.NS, host, at string) pathspec.Place {
 	return pathspec.Place{At: at, Host: host, Stack: pathspec.NamespaceStack{NS: ns}}

@@ -35,6 +35,59 @@ func Hierarchies() ([]string, error) {
 	return at, nil
 }
 
+// MakeGroups claims a name and makes a control group of it in every hierarchy. RemoveClaimed removes them.
+func MakeGroups(name string) error {
+	all, err := Hierarchies()
+	if err == nil {
+		err = Claim(name)
+	}
+	if err != nil {
+		return err
+	}
+	for _, h := range all {
+		if controllers, err := os.ReadFile(filepath.Join(h, "cgroup.controllers")); err == nil {
+			// Version 2: the root passes its controllers on.
+			for one := range strings.FieldsSeq(string(controllers)) {
+				_ = os.WriteFile(filepath.Join(h, "cgroup.subtree_control"), []byte("+"+one), 0) // who needs it reports what is missing
+			}
+		}
+		group := filepath.Join(h, lab.Prefix+name)
+		if err := os.MkdirAll(group, 0o755); err != nil {
+			return err
+		}
+		// In version 1, a new group has no CPUs until it is given some.
+		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
+			value, err := os.ReadFile(filepath.Join(h, file))
+			if err != nil {
+				continue
+			}
+			if err := os.WriteFile(filepath.Join(group, file), value, 0); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// EnterGroups moves this process into the control groups that MakeGroups made of a name, and mounts each in the place of its hierarchy, in a
+// mount namespace of Isolate. A new namespace of control groups then has them as its roots.
+func EnterGroups(name string) error {
+	all, err := Hierarchies()
+	if err != nil {
+		return err
+	}
+	for _, h := range all {
+		group := filepath.Join(h, lab.Prefix+name)
+		if err := os.WriteFile(filepath.Join(group, groupProcesses), []byte("0"), 0); err != nil {
+			return fmt.Errorf("enter the control group %s: %w", group, err)
+		}
+		if err := mount(group, h, "", unix.MS_BIND, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // removeCgroups removes the control group of that name from the root of each hierarchy, including
 // its subgroups. Its processes must have been killed.
 func removeCgroups(name string) error {

@@ -31,7 +31,7 @@ func makeMounts(dir string) error {
 // namespace, a /sys of its network namespace and an empty /run. Everything else stays the
 // machine's.
 func Isolate() error {
-	if err := isolate(); err != nil {
+	if err := IsolateMounts(); err != nil {
 		return err
 	}
 	// dockerd raises a limit of the whole machine there. It works without that.
@@ -42,8 +42,8 @@ func Isolate() error {
 	return readOnly(limits)
 }
 
-// isolate is Isolate without a protection that would keep an ordinary user from mounting a /proc.
-func isolate() error {
+// IsolateMounts is Isolate without a protection that would keep an ordinary user, or a container in a user namespace, from mounting a /proc.
+func IsolateMounts() error {
 	if err := mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return err
 	}

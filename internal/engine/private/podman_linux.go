@@ -344,7 +344,7 @@ func podmanInfo(ctx context.Context, socket string) (PodmanInfo, error) {
 // podmanMounts sets up the file system of a Podman in this process's mount namespace: the machine's
 // own, except for what has state or settings of other Podmans.
 func podmanMounts(dir string, user int) error {
-	if err := isolate(); err != nil {
+	if err := IsolateMounts(); err != nil {
 		return err
 	}
 	// Podman has locks there.

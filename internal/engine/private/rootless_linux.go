@@ -108,7 +108,7 @@ func startAsUser(dir string, command []string, files []*os.File) (*os.Process, e
 // machine's own, with the engine's programs, an account for the user, and its directories. Nothing may be
 // mounted in /proc, or the kernel lets a user namespace mount no other.
 func makeUserMounts(dir string) error {
-	if err := isolate(); err != nil {
+	if err := IsolateMounts(); err != nil {
 		return err
 	}
 	if err := bindPrograms(); err != nil {

@@ -2,10 +2,8 @@ package kubetest
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"testing"
 
 	"tare/internal/engine/private"
@@ -83,7 +81,9 @@ const (
 func (c *Cluster) node(t testing.TB, h *lab.Host) {
 	t.Helper()
 	name, ip := nodeName(h), h.Addr[0]
-	c.makeCgroup(t, h.Name)
+	if err := private.MakeGroups(c.claimed(h.Name)); err != nil {
+		t.Fatal(err)
+	}
 	file := func(base, text string) string { return c.write(t, name+"-"+base, text) }
 	containerd := file("containerd.toml", fmt.Sprintf(`version = 2
 root = "/run/containerd-root"
@@ -186,39 +186,5 @@ func (c *Cluster) cni(h *lab.Host, file func(base, text string) string) []step {
 		{Name: "flannel", Args: []string{"/usr/bin/env", "NODE_NAME=" + nodeName(h), c.bin("flanneld"), "-kube-subnet-mgr", "-kubeconfig-file=" + c.path("local-admin.kubeconfig"),
 			"-net-config-path=" + net, "-iface=" + lab.Underlay, "-ip-masq=false", "-healthz-port=0"}},
 		install,
-	}
-}
-
-// makeCgroup creates the control group above all of a node's, in every hierarchy.
-func (c *Cluster) makeCgroup(t testing.TB, host string) {
-	t.Helper()
-	name := c.cgroup(host)
-	all, err := private.Hierarchies()
-	if err == nil {
-		err = private.Claim(c.claimed(host))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, h := range all {
-		if controllers, err := os.ReadFile(filepath.Join(h, "cgroup.controllers")); err == nil {
-			// Version 2: the root passes its controllers on.
-			for one := range strings.FieldsSeq(string(controllers)) {
-				_ = os.WriteFile(filepath.Join(h, "cgroup.subtree_control"), []byte("+"+one), 0) // a kubelet reports what it lacks
-			}
-		}
-		if err := os.MkdirAll(filepath.Join(h, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		// In version 1, a new group has no CPUs until it is given some.
-		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
-			value, err := os.ReadFile(filepath.Join(h, file))
-			if err != nil {
-				continue
-			}
-			if err := os.WriteFile(filepath.Join(h, name, file), value, 0); err != nil {
-				t.Fatal(err)
-			}
-		}
 	}
 }

@@ -29,6 +29,7 @@ const (
 	Podman     Need = "Podman"
 	NewPodman  Need = "a current Podman"
 	Netavark   Need = "netavark"
+	Incus      Need = "Incus"
 	CNI        Need = "CNI plugins"
 	HAProxy    Need = "HAProxy"
 	Nginx      Need = "nginx"

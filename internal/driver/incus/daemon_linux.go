@@ -1,0 +1,247 @@
+package incus
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"tare/internal/agent"
+	"tare/internal/driver"
+	"tare/internal/driver/daemon"
+	"tare/internal/engine/private"
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
+	"tare/internal/machine"
+	"tare/internal/process"
+	"tare/internal/program"
+	"tare/internal/program/agentfile"
+	"tare/internal/timelimit"
+	"tare/internal/version"
+)
+
+// What is installed: the daemon, which packages keep out of PATH, and its client.
+const (
+	daemonProgram = "incusd"
+	clientProgram = "incus"
+)
+
+// oldest is the first long-term version.
+const oldest = "6.0"
+
+// tested is what the tests ran.
+func tested() version.Tested { return version.Tested{Newest: "6.0.4"} }
+
+// startTimeout limits how long the daemon may take to answer, and requestTimeout what it is then asked for. They take 1 s.
+func startTimeout() time.Duration   { return timelimit.Scaled(30 * time.Second) }
+func requestTimeout() time.Duration { return timelimit.Scaled(time.Minute) }
+
+// installed is an installed Incus.
+type installed struct{ daemon, client, version string }
+
+// find finds Incus, and the program dnsmasq that it starts.
+func find(ctx context.Context, mode string) (installed, error) {
+	lacks := func(format string, args ...any) (installed, error) {
+		return installed{}, &driver.Unsupported{Mode: mode, Reason: fmt.Sprintf(format, args...)}
+	}
+	if !linuxnet.RealRoot() {
+		return lacks("Incus needs root of the machine itself, for the control groups and users of its containers")
+	}
+	install := "install Incus " + oldest + " or newer (Debian 13: apt-get install incus; for tests: scripts/setup-incus), tested with " + tested().String()
+	var in installed
+	var err error
+	if in.daemon, err = daemon.Find(daemonProgram, "/usr/libexec/incus", "/opt/incus/bin"); err == nil {
+		in.client, err = daemon.Find(clientProgram, "/opt/incus/bin")
+	}
+	if err != nil {
+		return lacks("Incus is not installed: %v; %s", err, install)
+	}
+	in.version, err = daemon.VersionLine(ctx, in.daemon, "--version", "")
+	if ctx.Err() != nil {
+		return installed{}, ctx.Err() // interrupted, which does not tell whether it can be used
+	}
+	if err != nil {
+		return lacks("%v; %s", err, install)
+	}
+	if version.Older(in.version, oldest) {
+		return lacks("%s is Incus %s; %s", in.daemon, in.version, install)
+	}
+	if _, err := daemon.Find("dnsmasq"); err != nil {
+		return lacks("Incus needs dnsmasq: %v; install it (Debian: apt-get install dnsmasq-base)", err)
+	}
+	return in, nil
+}
+
+// The directories of Incus and of its client below the private /run.
+const (
+	stateDir  = "incus"
+	clientDir = "client"
+)
+
+// bridge is the bridge of Incus's default network, and table the table of its rules.
+const (
+	bridge = "incusbr0"
+	table  = "inet incus"
+)
+
+// image is the image of the containers.
+const image = "tare"
+
+// server is the private Incus of a host.
+type server struct {
+	*daemon.Process
+	in  installed
+	run string
+}
+
+// start starts a private Incus on a host, in control groups of its own. end ends and removes it; it is never nil.
+func (in installed) start(ctx context.Context, run string, h *lab.Host) (s *server, end func() error, err error) {
+	group := run + "-incus-" + h.Name
+	end = func() error { return private.RemoveClaimed(group) }
+	if err := private.MakeGroups(group); err != nil {
+		return nil, end, err
+	}
+	d, err := daemon.Program{
+		Name: "Incus of host " + h.Name, Run: run, Path: in.daemon, Args: []string{"--group", "root"}, Dirs: []string{clientDir}, Groups: group,
+		// Profiles of AppArmor would be the machine's.
+		Env:   []string{"INCUS_DIR=/run/" + stateDir, "INCUS_SECURITY_APPARMOR=false", "PATH=" + strings.Join(process.SearchPath(), ":")},
+		Start: h.NS.Start,
+	}.Launch()
+	if err != nil {
+		return nil, end, err
+	}
+	end = func() error { return errors.Join(d.Close(), private.RemoveClaimed(group)) }
+	s = &server{Process: d, in: in, run: run}
+	var said string
+	err = d.WaitFor(ctx, startTimeout(), "answer", func() (err error) {
+		said, err = s.request(ctx, nil, "query", "/1.0")
+		return err
+	})
+	var of struct {
+		Environment struct {
+			Firewall string `json:"firewall"`
+		} `json:"environment"`
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(said), &of)
+	}
+	if err == nil && of.Environment.Firewall != "nftables" {
+		err = fmt.Errorf("%s writes its rules with %.20q; its nft must be 0.9.1 or newer (Debian: apt-get install nftables)", s.Name, of.Environment.Firewall)
+	}
+	return s, end, err
+}
+
+// request lets Incus's client do something, which reads text from stdin, and returns what it prints.
+func (s *server) request(ctx context.Context, stdin any, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, requestTimeout(), fmt.Errorf("it did not end within %v", requestTimeout()))
+	defer cancel()
+	cmd := exec.CommandContext(ctx, s.in.client, args...)
+	cmd.Env = []string{"INCUS_SOCKET=" + filepath.Join(s.RunDir(), stateDir, "unix.socket"), "INCUS_CONF=" + filepath.Join(s.RunDir(), clientDir), "LC_ALL=C"}
+	cmd.WaitDelay = timelimit.Scaled(time.Second)
+	if stdin != nil {
+		text, err := json.Marshal(stdin) // which YAML contains
+		if err != nil {
+			return "", err
+		}
+		cmd.Stdin = bytes.NewReader(text)
+	}
+	var out bytes.Buffer
+	var words process.Tail
+	cmd.Stdout, cmd.Stderr = &out, &words
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return "", fmt.Errorf("%s: incus %s: %w: %s%s", s.Name, args[0], err, strings.TrimSpace(strings.TrimPrefix(words.String(), "Error: ")), tested().Beyond("Incus", s.in.version))
+	}
+	return out.String(), nil
+}
+
+// settings are values of a part of Incus, which are all strings.
+type settings map[string]string
+
+// setUp gives Incus its default network and storage, with the image of the containers.
+func (s *server) setUp(ctx context.Context, gateway string, mtu int) error {
+	_, err := s.request(ctx, map[string]any{
+		"storage_pools": []map[string]any{{"name": "default", "driver": "dir"}},
+		"networks": []map[string]any{{"name": bridge, "type": "bridge", "config": settings{
+			"ipv4.address": gateway, "ipv4.nat": "true", "ipv6.address": "none", "bridge.mtu": strconv.Itoa(mtu),
+		}}},
+		"profiles": []map[string]any{{"name": "default", "devices": map[string]settings{"root": {"type": "disk", "path": "/", "pool": "default"}}}},
+	}, "admin", "init", "--preseed")
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(s.RunDir(), "image.tar")
+	if err := writeImage(path); err != nil {
+		return fmt.Errorf("write the image for Incus: %w", err)
+	}
+	_, err = s.request(ctx, nil, "image", "import", path, "--alias", image)
+	return err
+}
+
+// writeImage writes an image with nothing but the agent's program, or this one.
+func writeImage(path string) error {
+	from, err := agentfile.Path()
+	if err != nil {
+		from = machine.Find(machine.System{OS: "linux", Arch: runtime.GOARCH}, "")
+	}
+	if _, err := program.Alone(from); err != nil {
+		return err
+	}
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	info, err := source.Stat()
+	if err != nil {
+		return err
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	t := tar.NewWriter(file)
+	metadata := fmt.Sprintf("architecture: %s\ncreation_date: 1\nproperties: {description: tare}\n", map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH])
+	errs := []error{t.WriteHeader(&tar.Header{Name: "metadata.yaml", Mode: 0o644, Size: int64(len(metadata))})}
+	_, err = io.WriteString(t, metadata)
+	errs = append(errs, err)
+	for _, dir := range []string{"rootfs", "rootfs/dev", "rootfs/proc", "rootfs/sys", "rootfs/etc", "rootfs/run", "rootfs/tmp"} {
+		errs = append(errs, t.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: dir, Mode: 0o755}))
+	}
+	errs = append(errs, t.WriteHeader(&tar.Header{Name: "rootfs/tare", Mode: 0o755, Size: info.Size()}))
+	_, err = io.Copy(t, source)
+	return errors.Join(append(errs, err, t.Close())...)
+}
+
+// launch starts a container with these devices, and opens its network namespace.
+func (s *server) launch(ctx context.Context, name string, devices map[string]settings) (*linuxnet.NS, error) {
+	command := "lxc.init.cmd = " + strings.Join(append([]string{"/tare"}, agent.PauseArguments(s.run, name)...), " ")
+	if _, err := s.request(ctx, map[string]any{"config": settings{"raw.lxc": command}, "devices": devices}, "launch", image, name); err != nil {
+		return nil, err
+	}
+	said, err := s.request(ctx, nil, "query", "/1.0/instances/"+name+"/state")
+	if err != nil {
+		return nil, err
+	}
+	var state struct {
+		PID int `json:"pid"`
+	}
+	if err := json.Unmarshal([]byte(said), &state); err != nil || state.PID <= 0 {
+		return nil, fmt.Errorf("%s: the container %s has no process (%w)", s.Name, name, errors.Join(err, s.CheckRunning()))
+	}
+	// The id is of Incus's own PID namespace.
+	return linuxnet.OpenNS(name, filepath.Join(filepath.Dir(s.RunDir()), "proc", strconv.Itoa(state.PID), "ns/net"))
+}

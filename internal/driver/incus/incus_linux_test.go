@@ -1,0 +1,67 @@
+package incus_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"tare/internal/driver/incus"
+	"tare/internal/engine"
+	"tare/internal/engine/private"
+	"tare/internal/runid"
+	"tare/internal/testkit/bridgedtest"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
+)
+
+func TestMain(m *testing.M) {
+	drivertest.UsePrograms("incus")
+	drivertest.MainOf(m, incus.Driver{})
+}
+
+func need(t *testing.T) {
+	t.Helper()
+	drivertest.NeedProgram(t, testneed.Incus, "incusd")
+}
+
+func TestConformance(t *testing.T) {
+	need(t)
+	drivertest.Conformance(t, incus.Driver{}, 2)
+}
+
+func TestShortcutsAreVoid(t *testing.T) {
+	need(t)
+	bridgedtest.Check(t, incus.Driver{}, "incus/published", "incus/bridge",
+		bridgedtest.Chains{Published: []string{"inet incus prert.server.tcp", "inet incus prert.server.udp"}, Masquerade: "inet incus pstrt.incusbr0"})
+}
+
+// What cannot be used is said in one line, and nothing is left.
+func TestBadPrograms(t *testing.T) {
+	need(t)
+	const version = "[ \"$1\" = --version ] && { echo 6.0.4; exit; }\n"
+	bad := func(program, script, want string, unsupported bool) drivertest.Refused {
+		return drivertest.Refused{Mode: "incus/bridge", Program: program, Script: script, Want: want, Unsupported: unsupported}
+	}
+	drivertest.CheckRefused(t, incus.Driver{}, map[string]drivertest.Refused{
+		"too old":             bad("incusd", "echo 5.21", "is Incus 5.21; install Incus 6.0 or newer", true),
+		"ends":                bad("incusd", version+"echo no luck; exit 1", "Incus of host a has ended: incusd ended (exit status 1): no luck", false),
+		"a client that fails": bad("incus", "[ \"$1\" = query ] && { echo '{\"environment\": {\"firewall\": \"nftables\"}}'; exit; }; echo Error: no luck >&2; exit 1", "Incus of host a: incus admin: exit status 1: no luck", false),
+		"iptables":            bad("incus", "echo '{\"environment\": {\"firewall\": \"xtables\"}}'", `Incus of host a writes its rules with "xtables"`, false),
+	})
+}
+
+// A killed run leaves control groups, besides namespaces, and gc removes both.
+func TestKilledRun(t *testing.T) {
+	need(t)
+	groups := func() (all []engine.Leftover) {
+		return slices.DeleteFunc(must.Get(private.Leftovers(must.Get(runid.List())(t)))(t), func(l engine.Leftover) bool { return !strings.Contains(l.What, "-incus-") })
+	}
+	had := len(groups())
+	drivertest.KilledRun(t, "incus/bridge", nil)
+	must.Equal(t, had+2, len(groups()))
+	for _, l := range groups() {
+		must.Do(t, l.Remove(t.Context()))
+	}
+	must.Equal(t, 0, len(groups()))
+}

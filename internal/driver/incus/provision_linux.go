@@ -1,0 +1,106 @@
+package incus
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"tare/internal/driver"
+	"tare/internal/driver/bridged"
+	"tare/internal/driver/labdriver"
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
+)
+
+// Probe builds the mode once and removes it again.
+func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
+	return labdriver.ProbeByProvision(ctx, o, d.Provision)
+}
+
+// Provision builds the mode in its own lab, with 1 to MaxPairs pairs.
+func (Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
+	row, err := rows().Find("incus", o.Mode)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.CheckNoLimits(); err != nil {
+		return nil, err
+	}
+	if o.Lab.Link != nil {
+		return nil, &driver.Unsupported{Mode: o.Mode, Reason: "Incus chooses hardware addresses at random, so two machines cannot build halves that fit; measure it in a lab on one machine"}
+	}
+	in, err := find(ctx, o.Mode)
+	if err != nil {
+		return nil, err
+	}
+	base, err := labdriver.Up(o, "Incus")
+	if err != nil {
+		return nil, err
+	}
+	p := &path{Path: bridged.Path{Path: base}, in: in, nat: !row.Build.process, servers: map[*lab.Host]*server{}}
+	p.Program = bridged.Program{Bridge: bridge, Table: table, Connect: p.connect}
+	p.AddFact("incus", in.version+" ("+in.daemon+")")
+	if row.Build.process {
+		err = p.buildForwarded(ctx)
+	} else {
+		err = p.Build(ctx, bridged.Inside{Client: row.Build.client, Server: true})
+	}
+	if err != nil {
+		return nil, p.Failed(ctx, err)
+	}
+	return p.DriverPath(driver.Path{FlushConnections: p.FlushConnections}, p), nil
+}
+
+// path is a mode that is set up.
+type path struct {
+	bridged.Path
+	in      installed
+	nat     bool // rules forward published ports, not a process
+	servers map[*lab.Host]*server
+}
+
+// server returns the Incus of a side, which it starts and sets up the first time.
+func (p *path) server(ctx context.Context, s *bridged.Side) (*server, error) {
+	if have := p.servers[s.Host]; have != nil {
+		return have, nil
+	}
+	made, end, err := p.in.start(ctx, p.OnLab.Spec.Claim.ID, s.Host)
+	p.AtClose(end)
+	if err != nil {
+		return nil, err
+	}
+	p.AddProcess(made.Process)
+	p.servers[s.Host] = made
+	return made, made.setUp(ctx, p.Gateway(s).String(), p.OnLab.Spec.MTU)
+}
+
+// connect starts the container of a pair.
+func (p *path) connect(ctx context.Context, s *bridged.Side, pair int) (*linuxnet.NS, error) {
+	on, err := p.server(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	name, own := lab.PairName(s.Role, pair), p.Address(s, pair)
+	devices := map[string]settings{"eth0": {"type": "nic", "network": bridge, "name": lab.Underlay, "ipv4.address": own.Addr().String()}}
+	if s.Role == "server" {
+		to := p.Published(s, pair)
+		protocols := []string{"tcp"}
+		if p.nat {
+			protocols = append(protocols, "udp")
+		}
+		for _, protocol := range protocols {
+			devices[protocol] = settings{"type": "proxy", "nat": strconv.FormatBool(p.nat), "listen": fmt.Sprintf("%s:%s:%d", protocol, s.Host.Addr[0], to.Port), "connect": protocol + ":" + to.To.String()}
+		}
+	}
+	p.Clock.SandboxBegins(name)
+	ns, err := on.launch(ctx, name, devices)
+	if err != nil {
+		return nil, fmt.Errorf("start the container %s/%s: %w", s.At, name, err)
+	}
+	p.AddSandbox(ns)
+	// Its operating system would ask for the address.
+	if err := ns.Routes().Address(lab.Underlay, own); err != nil {
+		return nil, err
+	}
+	return ns, ns.Routes().DefaultRoute(p.Gateway(s).Addr())
+}

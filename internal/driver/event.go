@@ -19,8 +19,6 @@ type Event struct {
 	Title string // what happens, in a few words: "the underlay link is down for 200 ms"
 	// Flaps means that the event takes links of the path down, so that their counters of carrier changes show no fault.
 	Flaps bool
-	// Limit bounds how long Do may take; 0 is EventTimeout.
-	Limit time.Duration
 	// State reads what shows that the event happened: counters, ids and values of the system, not of this program.
 	State func(ctx context.Context) (Counters, error)
 	// Do makes the event and returns when it is over, or in effect. It ends with its context. Undo, which may be nil, is called once when the

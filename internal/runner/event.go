@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,8 +83,7 @@ func (tr *trialRun) makeEvent(ctx context.Context, t *agent.Trial) (m madeEvent)
 	case <-ctx.Done():
 		return fail("wait for", ctx.Err())
 	}
-	most := cmp.Or(tr.event.Limit, driver.EventTimeout())
-	ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("timed out after %s", most))
+	ctx, cancel := context.WithTimeoutCause(ctx, tr.eventLimit, fmt.Errorf("timed out after %s", tr.eventLimit))
 	defer cancel()
 	var err error
 	if m.before, err = tr.event.State(ctx); err != nil {

@@ -12,6 +12,7 @@ import (
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/netns"
 	"tare/internal/result"
+	"tare/internal/runner"
 	"tare/internal/study"
 	"tare/internal/testkit/must"
 )
@@ -121,20 +122,22 @@ func TestEventsThatFail(t *testing.T) {
 		status result.ModeStatus
 		reason string
 		undone int64
+		limit  time.Duration
 	}{
 		{"nothing", driver.Event{State: still, Happened: moved, Do: func(context.Context) (func(context.Context) error, error) { return undo, nil }},
-			result.ModeVoid, "the event happening did not happen: a/thing went from 7 to 7, not up by 1", 1},
+			result.ModeVoid, "the event happening did not happen: a/thing went from 7 to 7, not up by 1", 1, 0},
 		{"refused", driver.Event{State: still, Happened: moved, Do: func(context.Context) (func(context.Context) error, error) {
 			return undo, errors.New("permission denied")
-		}}, result.ModeFailed, "make the event happening: permission denied", 2},
-		{"hangs", driver.Event{State: still, Happened: moved, Limit: 50 * time.Millisecond, Do: hang}, result.ModeFailed, "make the event happening: timed out after 50ms", 2},
-		{"no state", driver.Event{State: func(context.Context) (driver.Counters, error) { return nil, errors.New("gone") }}, result.ModeFailed, "read the state before the event happening: gone", 0},
+		}}, result.ModeFailed, "make the event happening: permission denied", 2, 0},
+		{"hangs", driver.Event{State: still, Happened: moved, Do: hang}, result.ModeFailed, "make the event happening: timed out after 1s", 2, time.Second},
+		{"no state", driver.Event{State: func(context.Context) (driver.Counters, error) { return nil, errors.New("gone") }}, result.ModeFailed, "read the state before the event happening: gone", 0, 0},
 	} {
 		undone.Store(0)
 		c.event.Name, c.event.Title = "happening", "something happens"
 		w := scheduled("http", c.event.Name)
-		w.Duration = study.Duration(time.Second)
-		run, trials := runBeside(t.Context(), t, eventful{event: c.event}, []string{"host"}, func(s *study.Study) { s.Workloads = []study.Workload{w} }, nil)
+		w.Duration = study.Duration(time.Second + 3*c.limit) // the event is in its middle
+		run, trials := runAs(t.Context(), t, eventful{event: c.event}, []string{"host"}, func(s *study.Study) { s.Workloads = []study.Workload{w} }, nil,
+			func(cfg runner.Config) runner.Config { return runner.WithEventLimit(cfg, c.limit) })
 		m := modeOf(t, run, "host")
 		must.EqualFor(t, c.name, c.status, m.Status)
 		must.ContainFor(t, c.name, m.Reason, c.reason)

@@ -7,3 +7,9 @@ func WithServerLate(cfg Config, by time.Duration) Config {
 	cfg.serverLate = by
 	return cfg
 }
+
+// WithEventLimit is a run whose events take at most so long.
+func WithEventLimit(cfg Config, limit time.Duration) Config {
+	cfg.eventLimit = limit
+	return cfg
+}

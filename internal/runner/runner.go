@@ -45,6 +45,7 @@ type Config struct {
 	Progress time.Duration
 
 	serverLate time.Duration // by how much the server of a measured set-up listens later, for tests
+	eventLimit time.Duration // maximum time of an event, for tests; 0 for the driver's
 }
 
 // Run executes the study, writes trials.ndjson while it runs and run.json at the end, and

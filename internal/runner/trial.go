@@ -31,6 +31,7 @@ type trialRun struct {
 	pairs         []*pair
 	load          *pair          // beside pairs; nil for a workload without a load
 	event         *driver.Event  // in the middle of the timed window; nil for a workload without one
+	eventLimit    time.Duration  // maximum time that the event takes
 	client        traffic.Report // totals of all pairs, after they have ended
 	server        traffic.Report
 	before        driver.Counters
@@ -68,7 +69,7 @@ func (r *measurement) trialRuns(trials []plan.Trial, attempt int) []*trialRun {
 	limit := r.groupLimit(trials)
 	var group []*trialRun
 	for _, t := range trials {
-		tr := &trialRun{Trial: t, tested: r.underTest(t.Mode), budget: r.budget(t), limit: limit, drain: r.drainLimit(t)}
+		tr := &trialRun{Trial: t, tested: r.underTest(t.Mode), budget: r.budget(t), limit: limit, drain: r.drainLimit(t), eventLimit: cmp.Or(r.cfg.eventLimit, driver.EventTimeout())}
 		tr.observed = r.observer.Trial(t, tr.tested, &tr.out, func() bool { return tr.err != nil })
 		tr.underlay = tr.tested.underlay()
 		tr.out = r.emptyRecord(t, attempt)

@@ -1,0 +1,157 @@
+//go:build linux
+
+package faults
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"tare/internal/linuxnet"
+	"tare/internal/result"
+	"tare/internal/testkit/drivertest"
+	"tare/internal/testkit/must"
+	"tare/internal/testkit/testneed"
+)
+
+// eventful is a run whose trials have events, and what shows that the first of them is in effect.
+type eventful struct {
+	events   []string
+	mode     string   // as a study writes it
+	measured []string // modes, each with an event that it has
+	inEffect func(*tested) bool
+}
+
+// A run that is killed while an event is in effect leaves nothing but what gc removes, keeps the trials that had finished, and goes on
+// to its end when it is resumed.
+func TestKilledInEvents(t *testing.T) {
+	if !onMachine(t) {
+		return
+	}
+	both := []string{"host link_down", "netns/bridge link_down"}
+	killedIn(t, eventful{[]string{"link_down"}, "netns/bridge", both, inAnySpace(func(ns *linuxnet.NS) bool {
+		running, err := ns.Links().HasCarrier("eth0")
+		return err == nil && !running
+	})})
+	both = []string{"host policy_added", "netns/bridge policy_added"}
+	killedIn(t, eventful{[]string{"policy_added"}, "netns/bridge", both, inAnySpace(func(ns *linuxnet.NS) bool {
+		rules, _, err := ns.Rules().Policy()
+		return err == nil && rules > 0
+	})})
+}
+
+// The same when an nginx has just replaced its workers.
+func TestEnginesKilledInReload(t *testing.T) {
+	if !onMachine(t) {
+		return
+	}
+	drivertest.NeedProgram(t, testneed.Nginx, "nginx")
+	mode := "{mode: proxy/http, id: proxy, with: {program: nginx, placement: server}}"
+	measured := []string{"proxy proxy_reload", "host policy_added", "proxy policy_added"} // without a baseline a run has nothing to compare with
+	killedIn(t, eventful{[]string{"proxy_reload", "policy_added"}, mode, measured, replaced()})
+}
+
+func killedIn(t *testing.T, e eventful) {
+	t.Helper()
+	t.Run(e.events[0], func(t *testing.T) {
+		var g group
+		for _, event := range e.events {
+			g.workloads = append(g.workloads, fmt.Sprintf("workload: http, id: %s, event: %[1]s, transaction_rate: 100, flows: 2, response_size: 16KiB, duration: 2s", event))
+		}
+		r := prepared(t, attempt{group: g, mode: e.mode}, e.events[0])
+		defer os.RemoveAll(r.home)
+		before := take(t)
+		r.start(r.args()...)
+		if !r.until(func() bool { return strings.Count(r.stderr(), "ready: ") == 2 }) {
+			t.Fatalf("the run has ended:\n%s", r.stderr())
+		}
+		had, err := r.killWhile(e.inEffect)
+		must.Do(t, err)
+		must.Equal(t, -1, r.wait())
+
+		h := &harness{}
+		h.collect(r)
+		must.EqualFor(t, "left", "", before.settled(t))
+		r.checkKept(had)
+		r.resume()
+		h.collect(r)
+		must.EqualFor(t, "left of the continued run", "", before.settled(t))
+		r.checkKept(had)
+
+		var want []string
+		for block := 1; block <= 2; block++ {
+			for _, of := range e.measured {
+				want = append(want, fmt.Sprintf("%d %s", block, of))
+			}
+		}
+		slices.Sort(want)
+		got := contentOf(t, r.out)
+		must.Equal(t, want, got.Trials)
+		must.Equal(t, result.RunComplete, got.Status)
+	})
+}
+
+// killWhile kills the controller while a condition holds that only the controller ends, and returns the trials that had finished.
+func (r *tested) killWhile(holds func(*tested) bool) (had []byte, err error) {
+	pid := r.cmd.Process.Pid
+	for r.until(func() bool { return holds(r) }) {
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+			return nil, err
+		}
+		if !r.until(func() bool { return stopped(pid) }) {
+			break
+		}
+		if holds(r) {
+			return r.finished(), syscall.Kill(pid, syscall.SIGKILL)
+		}
+		if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+			return nil, err
+		}
+	}
+	return nil, errTooLate
+}
+
+// stopped reports whether all threads of a process are stopped.
+func stopped(pid int) bool {
+	stats, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid)) // the pattern is valid
+	for _, path := range stats {
+		stat, err := os.ReadFile(path)
+		if _, state, ok := strings.Cut(string(stat), ") "); err != nil && !errors.Is(err, syscall.ESRCH) || ok && state[0] != 'T' {
+			return false
+		}
+	}
+	return true
+}
+
+// replaced reports whether an nginx has other workers than when it was first called.
+func replaced() func(*tested) bool {
+	var first []int
+	return func(r *tested) bool {
+		workers := r.ours(func(p proc) bool { return strings.HasPrefix(p.args[0], "nginx: worker process") })
+		if first == nil {
+			for _, p := range workers {
+				first = append(first, p.pid)
+			}
+		}
+		return slices.ContainsFunc(workers, func(p proc) bool { return !slices.Contains(first, p.pid) })
+	}
+}
+
+// inAnySpace reports whether a condition holds in a network namespace of the run.
+func inAnySpace(holds func(*linuxnet.NS) bool) func(*tested) bool {
+	return func(r *tested) bool {
+		return slices.ContainsFunc(r.spaces(), func(s space) bool {
+			ns, err := linuxnet.OpenNS(s.path, s.path)
+			if err != nil {
+				return false // it has ended
+			}
+			defer ns.Close()
+			return holds(ns)
+		})
+	}
+}

@@ -1,10 +1,11 @@
 package proxy
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"tare/internal/driver/proxy/relay"
 )
@@ -13,21 +14,17 @@ func haproxy() installed {
 	return installed{name: programHAProxy, flag: "-v", prefix: "HAProxy version ", start: startHAProxy}
 }
 
-// startHAProxy starts the installed HAProxy.
+// startHAProxy starts the installed HAProxy: a master process and its worker, as distributions do.
 func startHAProxy(p *placedPath, cfg proxyConfig, path string) (placedProxy, error) {
-	proc, err := cfg.launch(p, path, haproxyConfig(cfg), "-db", "-f", inRun(configFile))
+	proc, err := cfg.launch(p, path, haproxyConfig(cfg), "-W", "-db", "-f", inRun(configFile))
 	if err != nil {
 		return placedProxy{}, err
 	}
-	x := placedProxy{proc: proc, isChild: true}
+	x := placedProxy{proc: proc, isChild: true, workers: 1, starter: true, reload: reloading{signal: unix.SIGUSR2}}
 	if cfg.http {
-		x.requests = func(ctx context.Context) (uint64, error) {
-			text, err := ask(ctx, filepath.Join(proc.RunDir(), statsFile), haproxyQuery)
-			if err != nil {
-				return 0, err
-			}
-			return haproxyRequests(text)
-		}
+		stats := &haproxyStats{path: filepath.Join(proc.RunDir(), statsFile)}
+		x.requests, x.reload.replaced, x.reload.ending = stats.requests, stats.replaced, stats.ending
+		p.AtClose(stats.close)
 	}
 	return x, nil
 }
@@ -47,7 +44,7 @@ func haproxyConfig(cfg proxyConfig) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "global\n    maxconn %d\n    no strict-limits\n    tune.ssl.cachesize 0\n    ssl-default-bind-curves X25519\n", maxConnections)
 	if cfg.http {
-		fmt.Fprintf(&b, "    stats socket %s mode 600 level user\n", inRun(statsFile))
+		fmt.Fprintf(&b, "    stats socket %s mode 600 level user\n    stats timeout 24d\n", inRun(statsFile))
 	}
 	b.WriteString("defaults\n    timeout connect 10s\n    timeout client 1h\n    timeout server 1h\n")
 	switch {

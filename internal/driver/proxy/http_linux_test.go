@@ -1,7 +1,6 @@
 package proxy_test
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -124,7 +123,7 @@ func changed(t *testing.T, script string) {
 	with{}.need(t)
 	program := must.Get(daemon.Find("haproxy"))(t)
 	dir := t.TempDir()
-	text := fmt.Sprintf("#!/bin/sh\n[ \"$1\" = -v ] && exec %[1]s -v\nsed -e '%[2]s' /run/proxy.cfg >/run/changed.cfg && exec %[1]s -db -f /run/changed.cfg\n", program, script)
+	text := fmt.Sprintf("#!/bin/sh\n[ \"$1\" = -v ] && exec %[1]s -v\nsed -e '%[2]s' /run/proxy.cfg >/run/changed.cfg && exec %[1]s -W -db -f /run/changed.cfg\n", program, script)
 	must.Do(t, os.WriteFile(filepath.Join(dir, "haproxy"), []byte(text), 0o755)) //nolint:gosec // it is to be run
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 }
@@ -160,7 +159,9 @@ func TestEnginesOtherReuseIsVoid(t *testing.T) {
 		t.Run(reuse, func(t *testing.T) {
 			changed(t, script)
 			s := with{"placement": "client", "reuse": reuse}.provision(t, 1)
-			s.Void(t, drivertest.Params("http"), "b/eth0.opened_packets")
+			p := drivertest.Params("http")
+			p.Streams, p.Duration = 8, 4*p.Duration // more requests than connections are free, on a busy machine, too
+			s.Void(t, p, "b/eth0.opened_packets")
 		})
 	}
 }
@@ -290,52 +291,4 @@ func TestEnginesHTTPSecrets(t *testing.T) {
 			}
 		})
 	}
-}
-
-// While requests are in progress, nginx replaces its workers: the event is proven by their ids, what failed is counted by kind, and the path
-// of that trial and of the next are proven. HAProxy has no such event.
-func TestEnginesProxyReload(t *testing.T) {
-	s := with{"program": "nginx", "placement": "server"}.provision(t, 1)
-	e := must.Get(s.Path.EventNamed("proxy_reload"))(t)
-	before := s.Snapshot(t)
-	listen, dial, err := s.Path.Pairs[0].Server.Reach(false)
-	must.Do(t, err)
-	p := drivertest.Params("http")
-	p.Streams, p.TransactionRate, p.Event, p.Warmup, p.Duration = 8, 500, e.Name, 200*time.Millisecond, 2*time.Second
-	client, server := p, p
-	client.Address, server.Address = dial.String(), listen.String()
-	trial := must.Get(agent.Begin(t.Context(), s.Ends[0].Client, s.Ends[0].Server, client, server))(t)
-	var undo func(context.Context) error
-	state := must.Get(e.State(t.Context()))(t)
-	made := make(chan error, 1)
-	go func() {
-		time.Sleep(time.Second)
-		err := trial.Event(t.Context(), false)
-		if err == nil {
-			undo, err = e.Do(t.Context())
-		}
-		made <- errors.Join(err, trial.Event(t.Context(), true))
-	}()
-	at, to, err := trial.Run(t.Context())
-	must.Do(t, errors.Join(err, <-made))
-	after := must.Get(e.State(t.Context()))(t)
-	must.Do(t, e.Happened(state, after))
-	must.Fail(t, e.Happened(after, after), "has 0 new workers")
-	must.Do(t, undo(t.Context()))
-	must.Do(t, s.Proof(t, before, []driver.Carried{driver.CarriedBy(at, to)}))
-	seen := at.Window.Event
-	if seen == nil || seen.Due != 1000 || seen.Gap <= 0 || seen.Lost == nil {
-		t.Fatalf("%+v", seen)
-	}
-	failed := int64(0)
-	for _, n := range seen.Failed {
-		failed += n
-	}
-	must.Equal(t, seen.Due-seen.Answered, failed)
-	_, _, err = s.Trial(t, drivertest.Params("http"), false)
-	must.Do(t, err)
-
-	s = with{"placement": "server"}.provision(t, 1)
-	_, err = s.Path.EventNamed("proxy_reload")
-	must.Fail(t, err, "it has no event proxy_reload, only link_down, policy_added")
 }

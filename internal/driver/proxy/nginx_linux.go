@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"golang.org/x/sys/unix"
+
 	"tare/internal/driver/proxy/relay"
 )
 
@@ -31,7 +33,7 @@ func startNginx(p *placedPath, cfg proxyConfig, path string) (placedProxy, error
 		n, err := nginxRequests(text)
 		return n - min(n, queries.Add(1)), err
 	}
-	return placedProxy{proc: proc, isChild: true, workers: workers, requests: requests, reloads: true}, nil
+	return placedProxy{proc: proc, isChild: true, workers: workers, requests: requests, reload: reloading{signal: unix.SIGHUP}}, nil
 }
 
 // nginxConfig is the configuration of an nginx that reads requests. It has no log of requests, and writes no file but to its

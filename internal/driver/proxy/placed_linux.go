@@ -57,12 +57,13 @@ type placedProxy struct {
 	isChild bool
 	pids    []int
 	workers int // how many processes it starts
+	// starter means that its first process only starts workers: it has no connection.
+	starter bool
 	// flush ends connections; nil if they end by themselves.
 	flush func() error
 	// requests reads how many requests the proxy has handled; nil if it reads none.
 	requests func(ctx context.Context) (uint64, error)
-	// reloads means that the proxy replaces its workers when it is told to reload its configuration.
-	reloads bool
+	reload   reloading
 }
 
 // The names of devices and of the sandbox of a proxy between the hosts.
@@ -294,7 +295,7 @@ func (p *placedPath) listening(ctx context.Context) error {
 		err := x.proc.WaitFor(ctx, timelimit.Scaled(readyTimeout), "listen", func() (err error) {
 			if x.isChild {
 				// At first it may be another: Go tries out what the kernel can with a process of its own.
-				if x.pids, err = programPIDs(x.proc, x.workers); err != nil {
+				if x.pids, err = x.programPIDs(); err != nil {
 					return err
 				}
 			}
@@ -316,9 +317,9 @@ func (p *placedPath) listening(ctx context.Context) error {
 	return nil
 }
 
-// programPIDs returns the processes of an installed proxy: itself, and that many workers.
-func programPIDs(proc *daemon.Process, workers int) ([]int, error) {
-	pid, err := proc.ProgramPID()
+// programPIDs returns the processes of an installed proxy that have connections: all its workers, and itself unless it only starts them.
+func (x placedProxy) programPIDs() ([]int, error) {
+	pid, err := x.proc.ProgramPID()
 	if err != nil {
 		return nil, err
 	}
@@ -326,10 +327,12 @@ func programPIDs(proc *daemon.Process, workers int) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(all) != workers {
-		return nil, fmt.Errorf("it has %d processes besides its first, not %d", len(all), workers)
+	if len(all) != x.workers {
+		return nil, fmt.Errorf("it has %d processes besides its first, not %d", len(all), x.workers)
 	}
-	all = append(all, pid)
+	if !x.starter {
+		all = append(all, pid)
+	}
 	slices.Sort(all)
 	return all, nil
 }

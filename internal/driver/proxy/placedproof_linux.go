@@ -119,7 +119,7 @@ func (p *placedPath) mustHandle(x placedProxy) {
 // mustBeBusy requires that the traffic has kept a proxy busy.
 func (p *placedPath) mustBeBusy(x placedProxy) {
 	counter := pathspec.CounterName(x.At, x.name, "run_ns")
-	if x.reloads {
+	if x.reload.signal != 0 {
 		p.AddReader(x.runTimes(counter))
 	} else {
 		p.ReadRunTime(counter, x.proc.Name, x.pids...)

@@ -19,7 +19,7 @@ const tcpOnly = "its proxies forward TCP connections alone"
 // Driver builds the modes of this package.
 type Driver struct{ labdriver.LinuxOnly }
 
-// proxyReload is the event of proxies that can reload their configuration: nginx.
+// proxyReload is the event of proxies that can reload their configuration: HAProxy and nginx.
 const proxyReload = "proxy_reload"
 
 // kind is which proxies a mode has.
@@ -34,10 +34,10 @@ func rows() labdriver.Rows[kind] {
 	return labdriver.Rows[kind]{
 		{Mode: driver.Mode{ID: "proxy/plain", Title: "both endpoints behind a proxy of their host that forwards TCP connections, as in a service mesh", Baseline: "host", Cannot: driver.TCPOnly(tcpOnly),
 			Detour: "a/proxy.forward_bytes"}},
-		{Mode: driver.Mode{ID: "proxy/l4", Title: "an installed proxy beside each endpoint that forwards TCP connections, as sidecars do", Baseline: "host", Cannot: driver.TCPOnly(tcpOnly),
-			Own: settings(placements())}, Build: kind{always: true}},
-		{Mode: driver.Mode{ID: "proxy/tls", Title: "both endpoints behind a proxy, with mutual TLS between the proxies", Baseline: "host", Cannot: driver.TCPOnly(tcpOnly),
-			Own: settings([]string{atBoth, atHop})}, Build: kind{tls: true}}, // TLS is between two proxies
+		{Mode: driver.Mode{ID: "proxy/l4", Title: "an installed proxy beside each endpoint that forwards TCP connections, as sidecars do", Baseline: "host", Cannot: kind{always: true}.cannotForward,
+			Own: settings(placements()), Events: []string{proxyReload}}, Build: kind{always: true}},
+		{Mode: driver.Mode{ID: "proxy/tls", Title: "both endpoints behind a proxy, with mutual TLS between the proxies", Baseline: "host", Cannot: kind{tls: true}.cannotForward,
+			Own: settings([]string{atBoth, atHop}), Events: []string{proxyReload}}, Build: kind{tls: true}}, // TLS is between two proxies
 		{Mode: driver.Mode{ID: "proxy/http", Title: "an installed proxy beside each endpoint that reads each request, as sidecars and gateways do", Baseline: "host", Cannot: cannotRead,
 			Own: httpSettings(), PartModes: partModes(), Events: []string{proxyReload}}, Build: kind{always: true, http: true}},
 	}

@@ -18,9 +18,16 @@ import (
 // reloadPoll is the time between two looks for the new workers of a proxy.
 const reloadPoll = 5 * time.Millisecond
 
+// reloading is how a proxy replaces its workers when it is told to reload its configuration.
+type reloading struct {
+	signal unix.Signal // to its first process; 0: it cannot
+	// replaced is called when the new workers listen, and ending after the trial, before the old ones must have ended; each may be nil.
+	replaced, ending func(ctx context.Context) error
+}
+
 // events are the events of a path whose proxies all can reload their configuration.
 func (p *placedPath) events() []driver.Event {
-	if len(p.proxies) == 0 || slices.ContainsFunc(p.proxies, func(x placedProxy) bool { return !x.reloads }) {
+	if len(p.proxies) == 0 || slices.ContainsFunc(p.proxies, func(x placedProxy) bool { return x.reload.signal == 0 }) {
 		return nil
 	}
 	return []driver.Event{{
@@ -61,8 +68,13 @@ func (x placedProxy) workerCounter(pid int) string {
 func (p *placedPath) reload(ctx context.Context) (undo func(context.Context) error, err error) {
 	undo = func(ctx context.Context) error {
 		for _, x := range p.proxies {
+			if x.reload.ending != nil {
+				if err := x.reload.ending(ctx); err != nil {
+					return fmt.Errorf("end the workers of %s: %w", x.proc.Name, err)
+				}
+			}
 			err := x.proc.WaitFor(ctx, endTimeout(), "end the workers that were replaced", func() error {
-				_, err := programPIDs(x.proc, x.workers)
+				_, err := x.programPIDs()
 				return err
 			})
 			if err != nil {
@@ -80,17 +92,17 @@ func (p *placedPath) reload(ctx context.Context) (undo func(context.Context) err
 		if old[i], err = x.workerPIDs(); err != nil {
 			return undo, err
 		}
-		if err := unix.Kill(pid, unix.SIGHUP); err != nil {
+		if err := unix.Kill(pid, x.reload.signal); err != nil {
 			return undo, fmt.Errorf("tell %s to reload: %w", x.proc.Name, err)
 		}
 	}
 	for i, x := range p.proxies {
 		for {
-			now, err := x.workerPIDs()
+			listen, err := x.othersListen(old[i])
 			if err != nil {
 				return undo, err
 			}
-			if started := slices.DeleteFunc(now, func(pid int) bool { return slices.Contains(old[i], pid) }); len(started) >= x.workers {
+			if listen {
 				break
 			}
 			select {
@@ -99,8 +111,28 @@ func (p *placedPath) reload(ctx context.Context) (undo func(context.Context) err
 				return undo, fmt.Errorf("wait for the new workers of %s: %w", x.proc.Name, context.Cause(ctx))
 			}
 		}
+		if x.reload.replaced != nil {
+			if err := x.reload.replaced(ctx); err != nil {
+				return undo, fmt.Errorf("find the new worker of %s: %w", x.proc.Name, err)
+			}
+		}
 	}
 	return undo, nil
+}
+
+// othersListen reports whether as many workers as a proxy starts listen that are not among the old ones.
+func (x placedProxy) othersListen(old []int) (bool, error) {
+	now, err := x.workerPIDs()
+	if err != nil {
+		return false, err
+	}
+	started := slices.DeleteFunc(now, func(pid int) bool { return slices.Contains(old, pid) })
+	if len(started) < x.workers {
+		return false, nil
+	}
+	listeners, err := x.ns.Sockets().Listeners(port(0))
+	listen := slices.DeleteFunc(started, func(pid int) bool { return !slices.Contains(listeners, pid) })
+	return len(listen) >= x.workers, err
 }
 
 // reloaded checks that each proxy has as many new workers as it starts.

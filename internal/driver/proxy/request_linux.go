@@ -109,11 +109,16 @@ func records(frame []byte) (lengths []int) {
 // maxAnswer bounds what a proxy says of itself, in bytes: a line for each route.
 const maxAnswer = 1 << 20
 
+// dialOwn connects to a proxy's own socket in its private /run. The connection is closed by whoever has it.
+func dialOwn(ctx context.Context, path string) (net.Conn, error) {
+	return (&net.Dialer{}).DialContext(ctx, "unix", path)
+}
+
 // ask sends a query to a proxy's own socket in its private /run, and returns what it answers until it closes the connection.
 func ask(ctx context.Context, path, query string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, timelimit.Scaled(readyTimeout))
 	defer cancel()
-	c, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
+	c, err := dialOwn(ctx, path)
 	if err != nil {
 		return "", err
 	}

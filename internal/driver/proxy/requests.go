@@ -12,8 +12,26 @@ import (
 // route is how the names of an HAProxy's routes begin.
 const route = "route"
 
-// haproxyQuery asks HAProxy for the statistics of its frontends (HAProxy's management guide, 9.3).
-const haproxyQuery = "show stat -1 1 -1\n"
+// What an HAProxy is asked, see its management guide, 9.3: to expect further questions, for the statistics of its frontends, and for
+// what is known of the process. After each answer it writes a prompt.
+const (
+	haproxyKeep    = "prompt\n"
+	haproxyQuery   = "show stat -1 1 -1\n"
+	haproxyProcess = "show info\n"
+	haproxyPrompt  = "\n> "
+)
+
+// haproxyPID returns the process id in an answer to haproxyProcess.
+func haproxyPID(text string) (int, error) {
+	for line := range strings.Lines(text) {
+		if value, is := strings.CutPrefix(line, "Pid: "); is {
+			if pid, err := strconv.Atoi(strings.TrimSpace(value)); err == nil && pid > 0 {
+				return pid, nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("HAProxy does not tell its process id, but %.80q", text)
+}
 
 // haproxyRequests returns how many requests the routes of an HAProxy have received, from its answer to haproxyQuery: lines of
 // CSV, of which the first names the columns after a number sign.

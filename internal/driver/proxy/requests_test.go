@@ -34,6 +34,14 @@ func TestRequestCounts(t *testing.T) {
 	}
 }
 
+func TestHAProxyPID(t *testing.T) {
+	must.Equal(t, 12433, must.Get(haproxyPID("Name: HAProxy\nNbthread: 2\nPid: 12433\nUptime: 0d\n"))(t))
+	for _, text := range []string{"", "Pid: \n", "Pid: -4\n", "Unknown command\nPid 3\n"} {
+		_, err := haproxyPID(text)
+		must.FailLine(t, text, err, "does not tell its process id")
+	}
+}
+
 // FuzzRequestCounts checks that any answer gives an error in one line, or a count that it has in it.
 func FuzzRequestCounts(f *testing.F) {
 	f.Add(haproxyAnswer)
@@ -43,6 +51,9 @@ func FuzzRequestCounts(f *testing.F) {
 		n, err := haproxyRequests(text)
 		if err == nil && (!strings.Contains(text, route) || !strings.Contains(text, "req_tot")) {
 			t.Errorf("%q has %d requests", text, n)
+		}
+		if pid, err := haproxyPID(text); err == nil && (pid < 1 || !strings.Contains(text, "Pid: ")) {
+			t.Errorf("%q has process id %d", text, pid)
 		}
 		if n, err := nginxRequests(text); err == nil && (n == 0 || !strings.Contains(text, "requests\n")) {
 			t.Errorf("%q has %d requests", text, n)

@@ -96,6 +96,17 @@ func (k kind) placed(o driver.Order) (b build, is bool) {
 	return b, k.always || o.With[settingProgram] != "" || o.With[settingPlacement] != ""
 }
 
+// cannotForward says why proxies that forward TCP cannot carry a workload.
+func (k kind) cannotForward(w study.Workload, of traffic.Spec, with map[string]string) string {
+	if reason := driver.TCPOnly(tcpOnly)(w, of, with); reason != "" || w.Event != proxyReload {
+		return reason
+	}
+	if b, placed := k.placed(driver.Order{With: with}); !placed || b.program == programOwn {
+		return "its proxies are tare's own, which have no configuration to reload; set program: " + programHAProxy
+	}
+	return ""
+}
+
 // cannotRead says why proxies that read requests cannot carry a workload.
 func cannotRead(w study.Workload, _ traffic.Spec, with map[string]string) string {
 	program := cmp.Or(with[settingProgram], programHAProxy)

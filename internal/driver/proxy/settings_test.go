@@ -64,6 +64,27 @@ func TestCannotRead(t *testing.T) {
 	must.Equal(t, map[string]int{"http": 1, "http2": 1, "grpc": 1}, of)
 }
 
+// Proxies of this program have no configuration to reload, and those that forward TCP no datagrams.
+func TestCannotForward(t *testing.T) {
+	l4, tls, own, placed := kind{always: true}, kind{tls: true}, map[string]string{settingProgram: programOwn}, map[string]string{settingPlacement: atBoth}
+	reload := study.Workload{Kind: "tcp_rr", Event: proxyReload}
+	const why = "its proxies are tare's own, which have no configuration to reload; set program: haproxy"
+	for _, tt := range []struct {
+		k    kind
+		w    study.Workload
+		of   traffic.Spec
+		with map[string]string
+		want string
+	}{
+		{l4, reload, traffic.Spec{}, nil, ""}, {l4, reload, traffic.Spec{}, own, why},
+		{tls, reload, traffic.Spec{}, nil, why}, {tls, reload, traffic.Spec{}, placed, ""}, {tls, reload, traffic.Spec{}, own, why},
+		{tls, study.Workload{Kind: "tcp_rr"}, traffic.Spec{}, nil, ""},
+		{l4, study.Workload{Kind: "udp_rr"}, traffic.Spec{Datagrams: true}, nil, "it sends datagrams, and " + tcpOnly},
+	} {
+		must.Equal(t, tt.want, tt.k.cannotForward(tt.w, tt.of, tt.with))
+	}
+}
+
 // shown is what a variant is built from, in words.
 func shown(k kind, with map[string]string) string {
 	b, _ := k.placed(driver.Order{With: with})

@@ -46,6 +46,7 @@ const (
 	SetupSandbox   = "setup_sandbox"
 	SetupConnect   = "setup_connect"
 	SetupFirstByte = "setup_first_byte"
+	SetupFirst200  = "setup_first_200"
 	SetupOwn       = "setup_own"
 )
 
@@ -102,6 +103,7 @@ func Metrics() []Metric {
 		{Memory, "B", Lower, "Memory of the mode's processes", false, true},
 		{LoadGoodput, "bit/s", Higher, "Goodput of the load beside it", false, false},
 		{SetupFirstByte, "s", Lower, "Set-up until the first answer", true, false},
+		{SetupFirst200, "s", Lower, "Set-up until the first response 200", false, false},
 		{SetupConnect, "s", Lower, "Set-up until the first SYN is answered", false, false},
 		{SetupSandbox, "s", Lower, "Set-up until the sandbox exists", false, false},
 		{SetupOwn, "s", Lower, "Set-up, tare's own part", false, true},

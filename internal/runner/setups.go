@@ -88,6 +88,6 @@ func steps(removed, setUp map[string]time.Duration) map[string]float64 {
 // setUpMetrics are the metrics of a set-up.
 func setUpMetrics(t reachability.Times) map[string]float64 {
 	return map[string]float64{
-		result.SetupSandbox: t.Sandbox, result.SetupConnect: t.Connect, result.SetupFirstByte: t.FirstByte, result.SetupOwn: t.Own,
+		result.SetupSandbox: t.Sandbox, result.SetupConnect: t.Connect, result.SetupFirstByte: t.FirstByte, result.SetupFirst200: t.First200, result.SetupOwn: t.Own,
 	}
 }

@@ -38,14 +38,14 @@ func TestSetUpIsMeasured(t *testing.T) {
 			}
 			for i, tr := range trials {
 				m := tr.Metrics
-				if !(m[result.SetupSandbox] > 0) || m[result.SetupConnect] < m[result.SetupSandbox]+m[result.SetupOwn] || m[result.SetupFirstByte] < m[result.SetupConnect] {
+				if !(m[result.SetupSandbox] > 0) || m[result.SetupConnect] < m[result.SetupSandbox]+m[result.SetupOwn] || m[result.SetupFirstByte] < m[result.SetupConnect] || m[result.SetupFirst200] < m[result.SetupFirstByte] {
 					t.Errorf("%s: %v", tr.Mode, m)
 				}
 				if slices.ContainsFunc(trials[:i], func(o result.Trial) bool { return o.Mode == tr.Mode && o.Setup == tr.Setup }) {
 					t.Errorf("%s: set-up %d has two trials", tr.Mode, tr.Setup)
 				}
 			}
-			if len(run.SetupTimes) != 4*len(modes) || run.SetupTimes[0].Setups != 2 {
+			if len(run.SetupTimes) != 5*len(modes) || run.SetupTimes[0].Setups != 2 {
 				t.Errorf("set-up times %+v", run.SetupTimes)
 			}
 			for _, m := range run.Modes {

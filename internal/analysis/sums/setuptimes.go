@@ -12,7 +12,7 @@ import (
 
 // setupMetrics are the metrics of a set-up in the order of reports.
 func setupMetrics() []string {
-	return []string{result.SetupSandbox, result.SetupConnect, result.SetupFirstByte, result.SetupOwn}
+	return []string{result.SetupSandbox, result.SetupConnect, result.SetupFirstByte, result.SetupFirst200, result.SetupOwn}
 }
 
 // SetupTimes returns the percentiles of the times of set-ups, by workload and mode: of each metric, and then of each step by name.

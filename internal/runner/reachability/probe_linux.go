@@ -1,16 +1,17 @@
 package reachability
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/netip"
 	"os"
+	"strconv"
 	"sync"
 	"time"
 
@@ -25,14 +26,32 @@ import (
 // of any lab, and shorter than the kernel waits to repeat a SYN.
 const mostPending = 500
 
-// A request is a tag, so that only this program's requests are answered, and the number of its attempt. The answer
-// is the same.
-const (
-	tagSize     = 8
-	requestSize = tagSize + 8
-)
+// tag is in every request, so that only those of this program are answered.
+type tag [8]byte
 
-type tag [tagSize]byte
+// request is a request of HTTP/1.1 (RFC 9112) with a tag and the number of its attempt. All have the same length.
+func request(t tag, attempt uint64) string {
+	return fmt.Sprintf("GET %s HTTP/1.1\r\nHost: tare\r\n\r\n", target(t, attempt))
+}
+
+// response is what answers a request: status 200, with what was asked for as its content.
+func response(t tag, attempt uint64) string {
+	content := target(t, attempt)
+	return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(content), content)
+}
+
+func target(t tag, attempt uint64) string { return fmt.Sprintf("/%x/%016x", t, attempt) }
+
+// attemptOf returns the number of the attempt in a request with a tag.
+func attemptOf(text []byte, t tag) (uint64, bool) {
+	fixed := []byte(request(t, 0))
+	at := bytes.Index(fixed, []byte("/0000000000000000 ")) + 1
+	if at < 1 || len(text) != len(fixed) {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(text[at:at+16]), 16, 64)
+	return n, err == nil && string(text) == request(t, n)
+}
 
 // start begins to listen and to connect.
 func (p *Probe) start(client, server driver.InStack, listen, dial []netip.AddrPort) {
@@ -91,7 +110,7 @@ func (p *Probe) probe(client, server driver.InStack, listen, dial []netip.AddrPo
 	return err
 }
 
-// listener is the server's port. It answers requests with its tag by sending everything back.
+// listener is the server's port. It answers a request with its tag, and then sends everything back.
 type listener struct {
 	tag  tag
 	fd   int // bound, until it listens
@@ -167,10 +186,12 @@ func (s *listener) serve(at net.Listener) {
 	}
 }
 
-// answer keeps a connection whose request has the tag, and sends back what arrives on it until it is closed.
+// answer answers a request that has the tag, keeps its connection, and sends back what arrives on it then, until it is closed.
 func (s *listener) answer(c *net.TCPConn) {
-	request := make([]byte, requestSize)
-	if _, err := io.ReadFull(c, request); err != nil || tag(request[:tagSize]) != s.tag {
+	text := make([]byte, len(request(s.tag, 0)))
+	_, err := io.ReadFull(c, text)
+	attempt, ours := attemptOf(text, s.tag)
+	if err != nil || !ours {
 		c.Close()
 		return
 	}
@@ -180,9 +201,9 @@ func (s *listener) answer(c *net.TCPConn) {
 		c.Close()
 		return
 	}
-	s.accepted[binary.BigEndian.Uint64(request[tagSize:])] = c
+	s.accepted[attempt] = c
 	s.mu.Unlock()
-	if _, err := c.Write(request); err != nil {
+	if _, err := io.WriteString(c, response(s.tag, attempt)); err != nil {
 		return // the client has closed it
 	}
 	buf := make([]byte, messageSize)
@@ -321,27 +342,27 @@ func (c *connector) proceed(a *attempt, now time.Time) bool {
 		if c.seen.connect.IsZero() {
 			c.seen.connect = now
 		}
-		request := binary.BigEndian.AppendUint64(c.tag[:], a.number)
-		n, err := unix.Write(a.fd, request)
-		a.asked = err == nil && n == len(request)
+		text := request(c.tag, a.number)
+		n, err := unix.Write(a.fd, []byte(text))
+		a.asked = err == nil && n == len(text)
 		return a.asked
 	}
-	buf := make([]byte, requestSize-a.got)
+	want := response(c.tag, a.number)[a.got:]
+	buf := make([]byte, len(want))
 	n, err := unix.Read(a.fd, buf)
 	if err != nil || n <= 0 {
 		return errors.Is(err, unix.EAGAIN)
 	}
-	want := binary.BigEndian.AppendUint64(c.tag[:], a.number)[a.got:]
-	if string(buf[:n]) != string(want[:n]) {
+	if string(buf[:n]) != want[:n] {
 		return false // not the server of this set-up
 	}
 	if a.got == 0 {
 		c.seen.answered = now
 	}
-	if a.got += n; a.got < requestSize {
+	if a.got += n; n < len(want) {
 		return true
 	}
-	c.winner, c.won = a.fd, a.number
+	c.seen.whole, c.winner, c.won = now, a.fd, a.number
 	return false
 }
 

@@ -28,12 +28,13 @@ const (
 // limit is how long the server may take to answer, from when both endpoints exist.
 func limit() time.Duration { return timelimit.Scaled(30 * time.Second) }
 
-// Times are those of one set-up, in seconds. Sandbox, Connect and FirstByte are from when the driver began to make the
+// Times are those of one set-up, in seconds. Sandbox, Connect, FirstByte and First200 are from when the driver began to make the
 // server's sandbox.
 type Times struct {
 	Sandbox   float64 // until the sandbox existed
 	Connect   float64 // until the first SYN was answered
 	FirstByte float64 // until the first byte of an answer arrived
+	First200  float64 // until a whole response of HTTP with status 200 arrived
 	// Own is how long this program took from when both sandboxes existed until it sent the first SYN: the
 	// server may have been reachable that much earlier.
 	Own      float64
@@ -42,15 +43,15 @@ type Times struct {
 
 // seen is what the client saw.
 type seen struct {
-	first, connect, answered time.Time
-	attempts                 int
+	first, connect, answered, whole time.Time
+	attempts                        int
 }
 
 // times are the times of a set-up with what the client saw.
 func times(at driver.SetupTimes, s seen) (Times, error) {
 	since := func(t time.Time) float64 { return t.Sub(at.Begun).Seconds() }
-	out := Times{Sandbox: since(at.Exists), Connect: since(s.connect), FirstByte: since(s.answered), Own: s.first.Sub(at.Both).Seconds(), Attempts: s.attempts}
-	if out.Sandbox < 0 || out.Own < 0 || s.connect.Before(s.first) || s.answered.Before(s.connect) {
+	out := Times{Sandbox: since(at.Exists), Connect: since(s.connect), FirstByte: since(s.answered), First200: since(s.whole), Own: s.first.Sub(at.Both).Seconds(), Attempts: s.attempts}
+	if out.Sandbox < 0 || out.Own < 0 || s.connect.Before(s.first) || s.answered.Before(s.connect) || s.whole.Before(s.answered) {
 		return Times{}, fmt.Errorf("the moments of the set-up are out of order: %+v, %+v (a bug)", at, s)
 	}
 	return out, nil

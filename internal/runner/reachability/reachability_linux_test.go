@@ -1,13 +1,19 @@
 package reachability
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net"
+	"net/http"
 	"net/netip"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"tare/internal/driver"
 	"tare/internal/testkit/must"
@@ -43,7 +49,7 @@ func freePort(t *testing.T) uint16 {
 func TestFirstAnswer(t *testing.T) {
 	p := follow(t, 0, 0, nil)
 	got := must.Get(p.Wait(t.Context()))(t)
-	if got.Connect <= 0 || got.FirstByte < got.Connect || got.Connect < got.Sandbox || got.Own < 0 || got.Attempts < 1 {
+	if got.Connect <= 0 || got.FirstByte < got.Connect || got.First200 < got.FirstByte || got.Connect < got.Sandbox || got.Own < 0 || got.Attempts < 1 {
 		t.Errorf("times %+v", got)
 	}
 	client, server, err := p.Exchange(t.Context())
@@ -111,7 +117,7 @@ func TestForeignConnection(t *testing.T) {
 	must.Get(p.Wait(t.Context()))(t)
 	c := must.Get(net.Dial("tcp4", addresses(at)[0].String()))(t)
 	defer c.Close()
-	must.Get(c.Write(make([]byte, requestSize)))(t)
+	must.Get(c.Write([]byte(request(tag{}, 1))))(t)
 	if n, err := c.Read(make([]byte, 1)); n != 0 || err == nil {
 		t.Errorf("a request without the tag was answered: %d bytes, %v", n, err)
 	}
@@ -154,8 +160,51 @@ func TestTimes(t *testing.T) {
 	began := time.Now()
 	at := func(ms int) time.Time { return began.Add(time.Duration(ms) * time.Millisecond) }
 	setUp := driver.SetupTimes{Begun: began, Exists: at(10), Both: at(20), Paired: at(21)}
-	got := must.Get(times(setUp, seen{first: at(22), connect: at(30), answered: at(31), attempts: 9}))(t)
-	must.Equal(t, Times{Sandbox: 0.01, Connect: 0.03, FirstByte: 0.031, Own: 0.002, Attempts: 9}, got)
-	_, err := times(setUp, seen{first: at(22), connect: at(21), answered: at(31)})
-	must.FailFor(t, "an answer before the request", err, "out of order")
+	got := must.Get(times(setUp, seen{first: at(22), connect: at(30), answered: at(31), whole: at(33), attempts: 9}))(t)
+	must.Equal(t, Times{Sandbox: 0.01, Connect: 0.03, FirstByte: 0.031, First200: 0.033, Own: 0.002, Attempts: 9}, got)
+	for what, s := range map[string]seen{
+		"an answer before the request":     {first: at(22), connect: at(21), answered: at(31), whole: at(31)},
+		"a response before its first byte": {first: at(22), connect: at(30), answered: at(31), whole: at(30)},
+	} {
+		_, err := times(setUp, s)
+		must.FailFor(t, what, err, "out of order")
+	}
+}
+
+// Requests and responses are those of HTTP, by the standard library's parser, and a request names its attempt.
+func TestMessages(t *testing.T) {
+	own := tag{0, 1, 2, 3, 4, 5, 6, 255}
+	for _, n := range []uint64{0, 1, 77, 1<<64 - 1} {
+		text := request(own, n)
+		q := must.Get(http.ReadRequest(bufio.NewReader(strings.NewReader(text))))(t)
+		a := must.Get(http.ReadResponse(bufio.NewReader(strings.NewReader(response(own, n))), q))(t)
+		defer a.Body.Close()
+		must.Equal(t, []any{http.StatusOK, q.URL.Path}, []any{a.StatusCode, string(must.Get(io.ReadAll(a.Body))(t))})
+		got, ours := attemptOf([]byte(text), own)
+		must.Equal(t, []any{n, true, len(request(own, 0))}, []any{got, ours, len(text)})
+		for _, other := range []string{request(tag{}, n), "X" + text[1:], strings.ToUpper(text), text[:len(text)-1]} {
+			if _, ours := attemptOf([]byte(other), own); ours {
+				t.Errorf("%q has the tag", other)
+			}
+		}
+	}
+}
+
+// What a server answers without the status, or of another attempt, is no response of this set-up, nor is half of it.
+func TestOtherResponses(t *testing.T) {
+	own := tag{9}
+	for text, pending := range map[string]bool{
+		response(own, 4)[:20]: true, response(tag{8}, 4): false, response(own, 5): false, "HTTP/1.1 503 Service Unavailable\r\n\r\n": false,
+		strings.Replace(response(own, 4), "200", "500", 1): false,
+	} {
+		ends := must.Get(unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK, 0))(t)
+		must.Get(unix.Write(ends[1], []byte(text)))(t)
+		c, a := connector{tag: own}, &attempt{fd: ends[0], number: 4, asked: true}
+		must.EqualFor(t, text, []any{pending, 0}, []any{c.proceed(a, time.Now()), c.winner})
+		if pending {
+			must.Get(unix.Write(ends[1], []byte(response(own, 4)[20:])))(t)
+			must.Equal(t, []any{false, ends[0], uint64(4)}, []any{c.proceed(a, time.Now()), c.winner, c.won})
+		}
+		must.Do(t, errors.Join(unix.Close(ends[0]), unix.Close(ends[1])))
+	}
 }

@@ -54,7 +54,7 @@ func setupItems(v model.View) (items []string) {
 // setupParts are the metrics of a set-up in a few words.
 func setupParts() map[string]string {
 	return map[string]string{
-		result.SetupSandbox: "sandbox exists", result.SetupConnect: "SYN answered", result.SetupFirstByte: "first byte", result.SetupOwn: "tare's own part",
+		result.SetupSandbox: "sandbox exists", result.SetupConnect: "SYN answered", result.SetupFirstByte: "first byte", result.SetupFirst200: "response 200", result.SetupOwn: "tare's own part",
 	}
 }
 

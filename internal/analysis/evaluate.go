@@ -73,6 +73,7 @@ func Evaluate(run result.Run, in Evidence) result.Run {
 	e.run.Attempts = sums.Attempts(run.Modes, names, in.Trials)
 	e.run.Requests = sums.Requests(plan.Workloads(s))
 	e.run.SetupTimes = sums.SetupTimes(run.Modes, names, in.Trials)
+	e.run.SetupGrowths = sums.SetupGrowths(run.Modes, s.Modes, names, in.Trials)
 	e.run.TCPLimits = nil
 	if s.Evidence.Counters != study.Off {
 		e.run.TCPLimits = sums.TCPLimits(run.Modes, measured(s), in.Trials)

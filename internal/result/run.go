@@ -110,6 +110,8 @@ type Run struct {
 	Losses []LossSummary `json:"losses,omitempty"`
 	// SetupTimes are the percentiles of the times of set-ups, for each mode and workload that measures them.
 	SetupTimes []SetupTime `json:"setup_times,omitempty"`
+	// SetupGrowths are how set-ups take longer with a number that variants of a mode set.
+	SetupGrowths []SetupGrowth `json:"setup_growths,omitempty"`
 }
 
 // Build is the version of the program that ran the study.

@@ -148,26 +148,46 @@ type Slope struct {
 	Value, Lo, Hi float64
 }
 
-// TheilSen is the median of the slopes between all pairs of samples, which is robust
-// against up to 29 % of outliers, with the interval of Sen (J. Am. Statist. Assoc. 63,
-// 1968): of the N = n(n-1)/2 slopes in order those numbered (N -+ C)/2, with C = z
-// sqrt(n(n-1)(2n+5)/18). It assumes independent samples: use batch means. It takes n^2
-// log n steps. ok is false if C >= N, which at 95 % is below 5 samples, for samples that
-// are not finite, and for a conf not within (0, 1).
+// TheilSen is SlopeAt of samples at the points 0, 1, 2 and so on.
 func TheilSen(series []float64, conf float64) (s Slope, ok bool) {
-	if check(series, conf) != nil || len(series) < 2 {
+	points := make([]float64, len(series))
+	for i := range points {
+		points[i] = float64(i)
+	}
+	return SlopeAt(points, series, conf)
+}
+
+// SlopeAt is the median of the slopes between all pairs of samples at different points, in the unit of the samples for each unit of
+// the points. It is robust against up to 29 % of outliers. The interval is that of Sen (J. Am. Statist. Assoc. 63, 1968): of
+// the N slopes in order those numbered (N -+ C)/2, with C = z sqrt(V), V = (n(n-1)(2n+5) - sum of t(t-1)(2t+5)) / 18, where t
+// samples are at one point. It assumes independent samples (use batch means), alike around one line. It takes n^2 log n steps. ok is
+// false if C >= N, which at 95 % is below 5 samples at points of their own, for values that are not finite, for fewer than two points, for
+// points that are not as many as the samples, and for a conf not within (0, 1).
+func SlopeAt(points, samples []float64, conf float64) (s Slope, ok bool) {
+	if len(points) != len(samples) || len(samples) < 2 || check(samples, conf) != nil || check(points, conf) != nil {
 		return Slope{}, false
 	}
-	n := len(series)
+	n := len(samples)
 	slopes := make([]float64, 0, n*(n-1)/2)
-	for i, x := range series {
+	at := map[float64]float64{} // how many samples are at each point
+	for i, y := range samples {
+		at[points[i]]++
 		for j := range i {
-			slopes = append(slopes, (x-series[j])/float64(i-j))
+			if apart := points[i] - points[j]; apart != 0 {
+				slopes = append(slopes, (y-samples[j])/apart)
+			}
 		}
 	}
+	if len(slopes) == 0 {
+		return Slope{}, false
+	}
 	slices.Sort(slopes)
-	all, size := float64(len(slopes)), float64(n)
-	c := normalQuantile((1+conf)/2) * math.Sqrt(size*(size-1)*(2*size+5)/18)
+	pairs := func(n float64) float64 { return n * (n - 1) * (2*n + 5) }
+	v, all := pairs(float64(n)), float64(len(slopes))
+	for _, t := range at {
+		v -= pairs(t)
+	}
+	c := normalQuantile((1+conf)/2) * math.Sqrt(v/18)
 	lo := int(math.Floor((all - c) / 2)) // counted from 1, rounded outwards
 	hi := int(math.Ceil((all+c)/2)) + 1
 	if lo < 1 || hi > len(slopes) {

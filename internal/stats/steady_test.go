@@ -206,6 +206,43 @@ func TestTheilSen(t *testing.T) {
 	}
 }
 
+// Of samples at few points, as of variants with many trials each, the interval holds the slope as often as it says, also with noise of
+// a long tail. Pairs at one point have no slope.
+func TestSlopeAt(t *testing.T) {
+	s, ok := SlopeAt([]float64{0, 0, 0, 0, 10, 10, 10, 10}, []float64{1, 1, 1, 1, 21, 21, 21, 21}, 0.9)
+	if !ok || s != (Slope{2, 2, 2}) {
+		t.Errorf("%+v %t", s, ok)
+	}
+	rng := rand.New(rand.NewPCG(3, 4))
+	for name, noise := range map[string]func() float64{"normal": rng.NormFloat64, "skewed": func() float64 { return math.Exp(1.5 * rng.NormFloat64()) }} {
+		hits, excludes := 0, 0
+		for range 1000 {
+			var points, samples []float64
+			for _, x := range []float64{0, 10, 100} {
+				for range 12 {
+					points, samples = append(points, x), append(samples, 5+0.05*x+noise())
+				}
+			}
+			s, ok := SlopeAt(points, samples, 0.95)
+			if ok && s.Lo <= 0.05 && 0.05 <= s.Hi {
+				hits++
+			}
+			if ok && s.Lo > 0 {
+				excludes++
+			}
+		}
+		inRange(t, "coverage with "+name+" noise", float64(hits)/1000, 0.93, 0.975)
+		inRange(t, "a slope that is seen with "+name+" noise", float64(excludes)/1000, 0.9, 1)
+	}
+	for name, c := range map[string][2][]float64{
+		"one point": {{3, 3, 3, 3, 3, 3}, upTo(6)}, "lengths": {upTo(6), upTo(7)}, "few": {{0, 0, 1}, {1, 2, 3}}, "no number": {{0, 1, 2, 3, 4, math.NaN()}, upTo(6)},
+	} {
+		if s, ok := SlopeAt(c[0], c[1], 0.95); ok {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+}
+
 // upTo is n to 1.
 func upTo(n int) []float64 {
 	xs := make([]float64, n)

@@ -66,6 +66,9 @@ func (in Input) clean() Input {
 	})
 	r.Losses = fit(r.Losses, unfit, func(l result.LossSummary) string { return l.Mode })
 	r.SetupTimes = fit(r.SetupTimes, unfit, func(s result.SetupTime) string { return s.Mode })
+	r.SetupGrowths = slices.DeleteFunc(slices.Clone(r.SetupGrowths), func(g result.SetupGrowth) bool {
+		return slices.ContainsFunc(g.Modes, func(id string) bool { return unfit[id] })
+	})
 	r.ECDFs = fit(r.ECDFs, unfit, func(e result.ECDF) string { return e.Mode })
 	r.Sensitivity = slices.DeleteFunc(fit(r.Sensitivity, unfit, func(s result.Sensitivity) string { return s.Mode }), func(s result.Sensitivity) bool { return len(s.Settings) < 2 })
 	r.OwnShares = fit(r.OwnShares, unfit, func(o result.OwnShare) string { return o.Baseline })

@@ -2,6 +2,10 @@ package section
 
 import (
 	"cmp"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
 
 	"tare/internal/report/doc"
 	"tare/internal/report/view/model"
@@ -47,6 +51,11 @@ func setupItems(v model.View) (items []string) {
 			}
 			items[len(items)-1] += "; " + what + of + text
 		}
+		for _, g := range v.Run.SetupGrowths {
+			if g.Workload == id {
+				items = append(items, growthText(g))
+			}
+		}
 	}
 	return items
 }
@@ -56,6 +65,17 @@ func setupParts() map[string]string {
 	return map[string]string{
 		result.SetupSandbox: "sandbox exists", result.SetupConnect: "SYN answered", result.SetupFirstByte: "first byte", result.SetupFirst200: "response 200", result.SetupOwn: "tare's own part",
 	}
+}
+
+// growthText is how set-ups take longer with the number in which variants differ.
+func growthText(g result.SetupGrowth) string {
+	numbers := make([]string, len(g.Numbers))
+	for i, n := range g.Numbers {
+		numbers[i] = strconv.Itoa(n)
+	}
+	scale := wording.ScaleFor("s", max(math.Abs(g.Low), math.Abs(g.High)))
+	return fmt.Sprintf("%s, %s: %s %s (%s to %s) later for each 100 %s, the slope of Theil and Sen over %s with %s", g.Workload, strings.Join(g.Modes, ", "),
+		setupParts()[g.Metric], scale.Value(g.Per100), scale.Number(g.Low), scale.Number(g.High), g.Setting, unit.Count(g.Setups, "set-up", "set-ups"), strings.Join(numbers, ", "))
 }
 
 // percentileText is a percentile with its interval.

@@ -11,7 +11,7 @@ func flow(from, to traffic.Report) Flow {
 	f := Flow{
 		Payload: uint64(to.Received), Messages: uint64(min(from.Messages, to.Messages) / int64(max(1, from.Together))), Wire: from.TCP.Wire,
 		Segments: from.TCP.Segments, Connections: uint64(from.Connections),
-		Requests: uint64(from.Messages), Failed: uint64(from.Failed), Flows: uint64(len(from.Window.Streams)), Content: uint64(to.Content),
+		Requests: uint64(from.Messages), Failed: uint64(from.Failed), Forwarded: uint64(from.Forwarded), Flows: uint64(len(from.Window.Streams)), Content: uint64(to.Content),
 	}
 	if d := from.Datagrams; d != nil {
 		f.Datagrams = true
@@ -63,6 +63,6 @@ func (c Carried) Plus(d Carried) Carried {
 func (f Flow) plus(g Flow) Flow {
 	return Flow{
 		Payload: f.Payload + g.Payload, Messages: f.Messages + g.Messages, Wire: f.Wire + g.Wire, Segments: f.Segments + g.Segments,
-		Connections: f.Connections + g.Connections, Requests: f.Requests + g.Requests, Failed: f.Failed + g.Failed, Flows: max(f.Flows, g.Flows), Content: f.Content + g.Content, Datagrams: f.Datagrams || g.Datagrams, Unbounded: f.Unbounded || g.Unbounded,
+		Connections: f.Connections + g.Connections, Requests: f.Requests + g.Requests, Failed: f.Failed + g.Failed, Forwarded: f.Forwarded + g.Forwarded, Flows: max(f.Flows, g.Flows), Content: f.Content + g.Content, Datagrams: f.Datagrams || g.Datagrams, Unbounded: f.Unbounded || g.Unbounded,
 	}
 }

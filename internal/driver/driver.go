@@ -201,6 +201,9 @@ type Endpoint struct {
 	OwnCPUs  bool             // it uses the CPUs of a virtual machine, which have their own numbers
 	Listen   []netip.AddrPort // by address family; empty for the client
 	Dial     []netip.AddrPort
+	// HTTPHost is what requests of HTTP to the server name as their host, so that a proxy at Dial finds it; empty for
+	// the address.
+	HTTPHost string
 }
 
 // Reach returns the addresses to listen on and to dial for one address family.

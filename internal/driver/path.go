@@ -3,6 +3,7 @@ package driver
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"tare/internal/agent"
@@ -38,6 +39,9 @@ type Path struct {
 	// RewritesHeads means that proxies on the path read messages of HTTP and write them anew: with
 	// other header fields, perhaps in another version of HTTP, and several in one packet.
 	RewritesHeads bool
+	// Forwarded is the name of a counter, for Rules, of requests that servers with an HTTPHost received with
+	// X-Forwarded-For. The servers' reports have it, and Snapshot does not. Empty if the path has none.
+	Forwarded string
 	// IgnoredDropReasons are kernel drop reasons of packets that a process of the mode has
 	// already copied; such packets are not lost.
 	IgnoredDropReasons []string
@@ -96,6 +100,7 @@ type Underlay struct {
 // changed. The error names the counter that does not fit, which makes the mode void, or is
 // ErrTooLittleTraffic if too little was carried to decide.
 func (p *Path) Prove(before, after Counters, carried []Carried) error {
+	before, after = p.withForwarded(before, after, carried)
 	err := Verify(p.Rules, before, after, p.expected(carried))
 	for i := 0; err == nil && i < len(p.Checks); i++ {
 		err = p.Checks[i]()
@@ -108,7 +113,21 @@ func (p *Path) Prove(before, after Counters, carried []Carried) error {
 
 // Findings returns, rule by rule, what Prove compares.
 func (p *Path) Findings(before, after Counters, carried []Carried) []result.Finding {
+	before, after = p.withForwarded(before, after, carried)
 	return Findings(p.Rules, before, after, p.expected(carried))
+}
+
+// withForwarded returns two snapshots with the path's counter of forwarded requests.
+func (p *Path) withForwarded(before, after Counters, carried []Carried) (Counters, Counters) {
+	if p.Forwarded == "" {
+		return before, after
+	}
+	before, after = maps.Clone(before), maps.Clone(after)
+	before[p.Forwarded], after[p.Forwarded] = 0, 0
+	for _, c := range carried {
+		after[p.Forwarded] += c.Reverse.Forwarded
+	}
+	return before, after
 }
 
 // expected returns what the path's counters can show. Where datagrams are merged, later

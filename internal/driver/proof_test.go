@@ -327,3 +327,20 @@ func TestRewrittenHeads(t *testing.T) {
 	p.RewritesHeads = false
 	proves(t, moved(1<<20), "counter out moved by 1048576")
 }
+
+// Requests that reach the server past the proxy, which says whose request it forwards, are found.
+func TestForwardedRequests(t *testing.T) {
+	p := &Path{Mode: "m", Forwarded: "forwarded", Rules: []Rule{{Counter: "forwarded", Expect: Requests}}}
+	with := func(n uint64) Carried {
+		c := asked(1000, 0)
+		c.Reverse.Forwarded = n
+		return c
+	}
+	for n, want := range map[uint64]string{1000: "", 999: "counter forwarded moved by 999, but client and server count 1000 requests", 0: "counter forwarded moved by 0"} {
+		before, carried := Counters{"other": 3}, []Carried{with(n)}
+		proves(t, p.Prove(before, Counters{"other": 3}, carried), want)
+		must.Equal(t, Counters{"other": 3}, before)
+		must.Equal(t, n, *p.Findings(before, Counters{"other": 3}, carried)[0].Moved)
+	}
+	proves(t, p.Prove(Counters{}, Counters{}, []Carried{with(1000), with(400)}), "counter forwarded moved by 1400")
+}

@@ -17,8 +17,11 @@ type Params struct {
 	study.Workload `json:"workload"`
 
 	Address string `json:"address"`
-	Token   string `json:"token"`
-	CPU     int    `json:"cpu"` // to pin to, -1 for none
+	// Host is what requests of HTTP name as their host instead of Address: by it a proxy finds the server,
+	// which then counts requests with X-Forwarded-For. Empty without such a proxy.
+	Host  string `json:"host,omitempty"`
+	Token string `json:"token"`
+	CPU   int    `json:"cpu"` // to pin to, -1 for none
 
 	// The times of this transfer: those of the workload, or of a part of it such as one slice.
 	Warmup   time.Duration `json:"warmup"`

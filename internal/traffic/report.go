@@ -16,12 +16,13 @@ import (
 type Report struct {
 	result.End
 	Connections int              `json:"connections"`
-	Messages    int64            `json:"messages"`           // requests or datagrams sent, or responses
-	Together    int              `json:"together,omitempty"` // how many messages may share a packet; 0 for one
-	Content     int64            `json:"content,omitempty"`  // of HTTP: bytes of Received that a proxy cannot leave out, see web
-	Failed      int64            `json:"failed,omitempty"`   // of HTTP: requests of the client that failed
-	Refused     int              `json:"refused"`            // peers without the token
-	Traffic     float64          `json:"traffic"`            // seconds during which payload was sent or received
+	Messages    int64            `json:"messages"`            // requests or datagrams sent, or responses
+	Together    int              `json:"together,omitempty"`  // how many messages may share a packet; 0 for one
+	Content     int64            `json:"content,omitempty"`   // of HTTP: bytes of Received that a proxy cannot leave out, see web
+	Failed      int64            `json:"failed,omitempty"`    // of HTTP: requests of the client that failed
+	Forwarded   int64            `json:"forwarded,omitempty"` // of HTTP: requests with X-Forwarded-For at a server with Params.Host
+	Refused     int              `json:"refused"`             // peers without the token
+	Traffic     float64          `json:"traffic"`             // seconds during which payload was sent or received
 	Window      Window           `json:"window"`
 	TCP         TCP              `json:"tcp"`
 	Datagrams   *Datagrams       `json:"datagrams,omitempty"` // of the UDP workloads; replaces those of End, which both endpoints decide

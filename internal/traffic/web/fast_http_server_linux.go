@@ -331,6 +331,7 @@ func (s *httpServerLoop) read(id int, b []byte) error {
 		s.silent--
 		s.connections++
 	}
+	s.countForwarded(&s.answers.t, c.reader.Head())
 	s.received += c.bytes
 	c.bytes, c.out, c.sent = 0, out, 0
 	s.sending++

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -83,9 +84,12 @@ func newHTTPTrial(p traffic.Params) (httpTrial, error) {
 	return t, nil
 }
 
+// host returns what a request to that address names as its host.
+func (t *httpTrial) host(to netip.AddrPort) string { return cmp.Or(t.Host, to.String()) }
+
 // request returns the request of the trial for a size, to that address.
 func (t httpTrial) request(to netip.AddrPort, size int) outgoing {
-	q := http1.Request{Method: "GET", Target: t.mix.target(size), Host: to.String(), Body: int64(t.RequestSize), Fields: []http1.Field{
+	q := http1.Request{Method: "GET", Target: t.mix.target(size), Host: t.host(to), Body: int64(t.RequestSize), Fields: []http1.Field{
 		{Name: "User-Agent", Value: "tare"}, {Name: "Accept-Encoding", Value: "identity"}, {Name: http1.TagField, Value: t.ask},
 	}}
 	if t.RequestSize > 0 {

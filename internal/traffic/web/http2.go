@@ -122,7 +122,7 @@ func (t *httpTrial) request2(to netip.AddrPort) *http2.Message {
 	if body > 0 {
 		method = "POST"
 	}
-	fields := []http2.Field{{Name: ":method", Value: method}, {Name: ":scheme", Value: scheme}, {Name: ":path", Value: path}, {Name: ":authority", Value: to.String()},
+	fields := []http2.Field{{Name: ":method", Value: method}, {Name: ":scheme", Value: scheme}, {Name: ":path", Value: path}, {Name: ":authority", Value: t.host(to)},
 		{Name: "user-agent", Value: "tare"}, {Name: tagField, Value: t.ask}}
 	switch {
 	case t.grpc:

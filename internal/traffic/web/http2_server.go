@@ -30,6 +30,7 @@ type http2Served struct {
 	t      *httpTrial
 	conn   *http2.Conn
 	ours   bool           // it had a request of the trial
+	passed int64          // requests that a proxy forwarded, where one is to
 	ends   bool           // a request was refused: the connection ends
 	second int64          // that answer is of
 	answer *http2.Message // nil for none yet
@@ -45,7 +46,7 @@ func (s *httpPortable) serve2(ctx context.Context, c socket.Stream, buf []byte) 
 		s.mu.Lock()
 		if h.ours {
 			n := h.conn.Bytes()
-			s.messages, s.sent, s.received = s.messages+h.completed(), s.sent+n.Sent, s.received+n.Received
+			s.messages, s.sent, s.received, s.forwarded = s.messages+h.completed(), s.sent+n.Sent, s.received+n.Received, s.forwarded+h.passed
 		}
 		s.mu.Unlock()
 		s.close(c, h.ours)
@@ -154,6 +155,9 @@ func (h *http2Served) Part(s *http2.Stream) {
 	}
 }
 
+// forwardedForLower is forwardedFor in HTTP/2.
+const forwardedForLower = "x-forwarded-for"
+
 // respond answers a request, or refuses it.
 func (h *http2Served) respond(s *http2.Stream) {
 	tag, _ := s.Head.Field(tagField)
@@ -176,6 +180,11 @@ func (h *http2Served) respond(s *http2.Stream) {
 		return
 	}
 	h.ours = true
+	if h.t.Host != "" {
+		if _, found := s.Head.Field(forwardedForLower); found {
+			h.passed++
+		}
+	}
 	h.conn.Respond(s, h.response())
 	if h.t.series > 0 {
 		for range h.t.series - 1 {

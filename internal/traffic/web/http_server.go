@@ -28,6 +28,7 @@ type httpServed struct {
 	connections    int64 // with a request of the trial
 	messages       int64 // responses sent
 	received, sent int64
+	forwarded      int64          // requests with the header field of a proxy
 	refused        int            // connections whose first request is not of the trial, or that sent none
 	closed         traffic.Report // what the kernel counted for closed connections
 	raw            secure.Bytes   // of the connections in TLS
@@ -55,7 +56,7 @@ func (s *httpServer) Serve(ctx context.Context, peer traffic.Peer) (traffic.Repo
 	r := n.closed
 	r.Traffic, r.Messages, r.Connections, r.Refused = start.Since().Seconds(), n.messages, int(n.connections), n.refused
 	r.CPU, r.Sent, r.Received = s.t.Pinned(), n.sent, n.received
-	r.Together, r.Content = s.t.together(), contentOf(n.messages, s.t.RequestSize)
+	r.Together, r.Content, r.Forwarded = s.t.together(), contentOf(n.messages, s.t.RequestSize), n.forwarded
 	// A proxy may end connections that the client would keep, and the kernel has then not sent all when they are closed.
 	if ended := n.connections > int64(s.t.Streams); !s.t.reuse || ended {
 		if ended {
@@ -76,6 +77,19 @@ type httpConn struct {
 
 // maxLinger is how many bytes are discarded after a refusal, so that the peer reads it before its connection ends.
 const maxLinger = 1 << 20
+
+// forwardedFor is the header field by which a proxy says whose request it forwards. In HTTP/2 its name is in lower case.
+const forwardedFor = "X-Forwarded-For"
+
+// countForwarded counts a request that a proxy forwarded, where one is to.
+func (n *httpServed) countForwarded(t *httpTrial, h *http1.Head) {
+	if t.Host == "" {
+		return
+	}
+	if _, found := h.Field(forwardedFor); found {
+		n.forwarded++
+	}
+}
 
 // httpAnswers makes the responses of a server, anew each second. It may be used by one goroutine; the responses by several.
 type httpAnswers struct {

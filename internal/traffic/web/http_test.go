@@ -153,7 +153,7 @@ func TestHTTPClientOfNetHTTP(t *testing.T) {
 }
 
 // httpServing opens a trial's port. stop ends the trial as the client's report does.
-func httpServing(t *testing.T, n path, p traffic.Params) (address string, stop func() traffic.Report) {
+func httpServing(t testing.TB, n path, p traffic.Params) (address string, stop func() traffic.Report) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timelimit.Scaled(20*time.Second))
 	t.Cleanup(cancel)

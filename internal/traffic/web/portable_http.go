@@ -356,6 +356,7 @@ func (s *httpPortable) respond(ctx context.Context, c socket.Stream, h *httpConn
 	}
 	s.received += h.bytes
 	h.bytes = 0
+	s.countForwarded(&s.answers.t, h.reader.Head())
 	s.mu.Unlock()
 	sent := 0
 	for sent < out.size && err == nil {

@@ -101,6 +101,9 @@ func openProbePort(ctx context.Context, k *wire.Probe) (port uint16, answer func
 		}
 		return portOf(conn.LocalAddr()), func() probeResult { return answerUDPProbes(ctx, conn, k.Token) }, nil
 	}
+	if k.Network == "http" {
+		return openHTTPProbePort(ctx, k)
+	}
 	gate, err := admission.Listen(k.Address, k.Token+"\n", maxProbeConns)
 	if err != nil {
 		return 0, nil, err
@@ -262,6 +265,10 @@ func probeOnce(ctx context.Context, k *wire.Probe, patience time.Duration) error
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(patience)) // all kinds of connections used here have deadlines
+	if k.Network == "http" {
+		k.Local = conn.LocalAddr().String()
+		return askHTTP(conn, k)
+	}
 	if _, err := fmt.Fprintf(conn, "%s\n", k.Token); err != nil {
 		return err
 	}
@@ -274,7 +281,7 @@ func probeOnce(ctx context.Context, k *wire.Probe, patience time.Duration) error
 }
 
 func dialProbe(ctx context.Context, k *wire.Probe) (net.Conn, error) {
-	if k.Network == "tcp" {
+	if k.Network != "udp" {
 		return (&net.Dialer{Timeout: maxProbeTimeout()}).DialContext(ctx, "tcp", k.Address)
 	}
 	to, err := netip.ParseAddrPort(k.Address)
@@ -297,6 +304,7 @@ func errorReply(id uint64, err error) wire.Reply {
 // a probe; if the client got no answer to it, the way back is closed.
 type Reachability struct {
 	From, Seen netip.AddrPort
+	Forwarded  []string // of a probe over http: the addresses in X-Forwarded-For at the server
 	Refused    int
 	Arrived    bool
 }
@@ -316,11 +324,21 @@ func (m Reachability) SameConnection() bool { return m.From.Port() == m.Seen.Por
 // most wait. The server listens on one address and the client dials another; if the port to listen
 // on is 0, the client dials the port that the server got.
 func CheckReachability(ctx context.Context, client, server *Client, network string, listen, dial netip.AddrPort, wait time.Duration) (Reachability, error) {
+	return checkProbe(ctx, client, server, wire.Probe{Network: network}, listen, dial, wait)
+}
+
+// CheckForwarded is CheckReachability by a request of HTTP/1.1 that names a host, through a proxy at the address that
+// the client dials. Only an answer of the server itself is one.
+func CheckForwarded(ctx context.Context, client, server *Client, host string, listen, dial netip.AddrPort, wait time.Duration) (Reachability, error) {
+	return checkProbe(ctx, client, server, wire.Probe{Network: "http", Host: host}, listen, dial, wait)
+}
+
+func checkProbe(ctx context.Context, client, server *Client, k wire.Probe, listen, dial netip.AddrPort, wait time.Duration) (Reachability, error) {
 	raw := make([]byte, 16)
 	if _, err := rand.Read(raw); err != nil {
 		return Reachability{}, fmt.Errorf("create a probe token: %w", err)
 	}
-	k := wire.Probe{Network: network, Address: listen.String(), Token: hex.EncodeToString(raw)}
+	k.Address, k.Token = listen.String(), hex.EncodeToString(raw)
 	reply, err := server.call(ctx, wire.Request{Op: wire.OpProbeListen, Probe: &k, Wait: wait + time.Second})
 	if err != nil {
 		return Reachability{}, &ListenError{err}
@@ -346,6 +364,11 @@ func CheckReachability(ctx context.Context, client, server *Client, network stri
 		m.Seen, err = netip.ParseAddrPort(seen.Probe.Seen)
 	}
 	m.From, m.Seen = unmapIPv4(m.From), unmapIPv4(m.Seen)
+	for one := range strings.SplitSeq(seen.Probe.Forwarded, ",") {
+		if one = strings.TrimSpace(one); one != "" {
+			m.Forwarded = append(m.Forwarded, one)
+		}
+	}
 	return m, err
 }
 

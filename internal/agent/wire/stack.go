@@ -24,9 +24,12 @@ type Link struct {
 
 // Probe is one short exchange with another agent.
 type Probe struct {
-	Network string `json:"network"` // tcp or udp
+	Network string `json:"network"` // tcp, udp, or http through a proxy that reads requests
 	Address string `json:"address"` // to listen on or to dial
 	Token   string `json:"token"`   // the same at both agents
 	Local   string `json:"local,omitempty"`
 	Seen    string `json:"seen,omitempty"` // address of the dialling agent as the listening agent saw it
+	// Host is what a request of http names as its host, and Forwarded the X-Forwarded-For that the listening agent saw.
+	Host      string `json:"host,omitempty"`
+	Forwarded string `json:"forwarded,omitempty"`
 }

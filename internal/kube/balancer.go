@@ -48,7 +48,7 @@ func (s *Service) AwaitBalancer(ctx context.Context) (Balancer, error) {
 	if !errors.Is(err, errTooSlow) {
 		return b, err
 	}
-	last, err := s.lastEvent(ctx)
+	last, err := s.cluster.lastEvent(ctx, s.Namespace, "Service", s.Name)
 	switch {
 	case err != nil:
 		return b, err
@@ -58,7 +58,7 @@ func (s *Service) AwaitBalancer(ctx context.Context) (Balancer, error) {
 		if err := pollEvery(ctx, balancerInterval, balancerEnds(), errTooSlow, look); !errors.Is(err, errTooSlow) {
 			return b, err
 		}
-		if last, err = s.lastEvent(ctx); err != nil {
+		if last, err = s.cluster.lastEvent(ctx, s.Namespace, "Service", s.Name); err != nil {
 			return b, err
 		}
 	}
@@ -93,12 +93,12 @@ func (s *Service) balancer(ctx context.Context) (b Balancer, done bool, err erro
 	return b, len(b.Addresses) > 0, nil
 }
 
-// lastEvent returns the last event about the service, nil if there is none.
-func (s *Service) lastEvent(ctx context.Context) (*api.Event, error) {
+// lastEvent returns the last event about an object, nil if there is none.
+func (c *Cluster) lastEvent(ctx context.Context, namespace, kind, name string) (*api.Event, error) {
 	var list api.EventList
-	query := url.Values{"fieldSelector": {"involvedObject.kind=Service,involvedObject.name=" + s.Name}}
-	if err := s.cluster.get(ctx, in(core, s.Namespace, "events"), query, &list); err != nil {
-		return nil, s.cluster.fail(err, "list the events of service %s", s.Name)
+	query := url.Values{"fieldSelector": {"involvedObject.kind=" + kind + ",involvedObject.name=" + name}}
+	if err := c.get(ctx, in(core, namespace, "events"), query, &list); err != nil {
+		return nil, c.fail(err, "list the events of %s %s", kind, name)
 	}
 	var last *api.Event
 	for i, e := range list.Items {

@@ -168,6 +168,7 @@ const (
 	core       = "/api/v1"
 	discoveryV = "/apis/discovery.k8s.io/v1"
 	networking = "/apis/networking.k8s.io/v1"
+	gatewayV   = "/apis/gateway.networking.k8s.io/v1"
 	authn      = "/apis/authentication.k8s.io/v1"
 	authz      = "/apis/authorization.k8s.io/v1"
 	nodeV      = "/apis/node.k8s.io/v1"

@@ -156,7 +156,8 @@ type kind struct {
 // kinds returns the kinds of objects that runs create in namespaces, in the order in which they are
 // removed.
 func kinds() []kind {
-	return []kind{{core, "pods", "pod"}, {core, "services", "service"}, {networking, "networkpolicies", "network policy"}, {discoveryV, "endpointslices", "endpoint slice"}}
+	return []kind{{core, "pods", "pod"}, {core, "services", "service"}, {networking, "networkpolicies", "network policy"}, {discoveryV, "endpointslices", "endpoint slice"},
+		{networking, "ingresses", "ingress"}, {gatewayV, "httproutes", "HTTP route"}}
 }
 
 // RemoveRun removes what this client has created for a run in a namespace, which stays.
@@ -221,12 +222,12 @@ func (c *Cluster) Leftovers(ctx context.Context, alive runid.Claims) ([]Leftover
 }
 
 // LeftoversIn returns the objects of dead runs of this machine in a namespace that is not theirs.
-// A user who may not list a kind of objects could not create any; only pods must be listed.
+// A user who may not list a kind of objects could not create any, nor one on a cluster without the kind; only pods must be listed.
 func (c *Cluster) LeftoversIn(ctx context.Context, namespace string, alive runid.Claims) ([]Leftover, error) {
 	var out []Leftover
 	for _, k := range kinds() {
 		objects, err := c.labelled(ctx, namespace, k, LabelRun)
-		if errors.Is(err, ErrForbidden) && k.resource != "pods" {
+		if k.resource != "pods" && (errors.Is(err, ErrForbidden) || isNotFound(err)) {
 			continue
 		}
 		if err != nil {

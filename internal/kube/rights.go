@@ -46,6 +46,7 @@ func (r Right) same(other Right) bool {
 const (
 	groupDiscovery  = "discovery.k8s.io"
 	groupNetworking = "networking.k8s.io"
+	groupGateway    = "gateway.networking.k8s.io"
 )
 
 func rights(why, group, resource string, verbs ...string) (out []Right) {
@@ -122,9 +123,25 @@ func BalancerRights() []Right {
 	return append(rights("wait until a service has its external address", "", "services", "get"), rights("tell whether anything provides an external address", "", "events", "list")...)
 }
 
-// IngressClassRights returns those of modes with an ingress controller.
-func IngressClassRights() []Right {
-	return wide(rights("find the ingress class", groupNetworking, "ingressclasses", "list"))
+// IngressRights returns those of modes with an ingress controller, beyond ServiceRights.
+func IngressRights(existing bool) []Right {
+	verbs := []string{"create", "get", "delete"}
+	if existing {
+		verbs = append(verbs, "list")
+	}
+	return append(wide(rights("find the ingress class", groupNetworking, "ingressclasses", "list")), rights("lead requests to a pod", groupNetworking, "ingresses", verbs...)...)
+}
+
+// GatewayRights returns those of modes with a gateway, beyond ServiceRights.
+func GatewayRights(existing bool) []Right {
+	verbs := []string{"create", "get", "delete"}
+	if existing {
+		verbs = append(verbs, "list")
+	}
+	all := rights("find a gateway by its name alone", groupGateway, "gateways", "list")
+	all[0].Optional = true
+	all = wide(append(all, rights("find the gateway and its address", groupGateway, "gateways", "get")...))
+	return append(all, rights("lead requests to a pod", groupGateway, "httproutes", verbs...)...)
 }
 
 // RuntimeClassRights returns those of the option runtimeClass.

@@ -28,6 +28,7 @@ type ServiceSpec struct {
 	Balanced             bool              // it also has an external address, from a load balancer
 	Class                string            // of the load balancer; empty for the cluster's default
 	Local                bool              // traffic that comes from outside stays on the node at which it arrives
+	HTTP                 bool              // its port is for HTTP over TCP, and there is none for UDP
 }
 
 // Service is a service of the cluster.
@@ -58,8 +59,11 @@ func (c *Cluster) CreateService(ctx context.Context, spec ServiceSpec, behind *P
 		m.Spec.ExternalTrafficPolicy = api.ServiceExternalTrafficLocal
 	}
 	port := api.ServicePort{Name: "tcp", Protocol: api.ProtocolTCP, Port: int32(spec.Port), TargetPort: intstr.FromInt32(int32(spec.Port))}
+	if spec.HTTP {
+		port.Name = "http"
+	}
 	m.Spec.Ports = []api.ServicePort{port}
-	if !spec.OnNodes {
+	if !spec.OnNodes && !spec.HTTP {
 		port.Name, port.Protocol = "udp", api.ProtocolUDP
 		m.Spec.Ports = append(m.Spec.Ports, port)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"tare/internal/driver"
 	"tare/internal/result"
@@ -52,6 +53,9 @@ func neighbours(mode string) []neighbour {
 		return []neighbour{local, service(mode)}
 	case "k8s/hairpin":
 		return []neighbour{local, service("k8s/service-local"), {mode, "itself", "the service leads back to the pod that dials it", "dial localhost in the pod"}}
+	}
+	if strings.HasPrefix(mode, "k8s/ingress:") || strings.HasPrefix(mode, "k8s/gateway:") {
+		return []neighbour{{mode, "proxy", "a proxy between the pods reads each request and sends it to the server over a connection of its own", "dial the service, or the pod, from within the cluster"}}
 	}
 	return nil
 }

@@ -145,6 +145,7 @@ func clusterModes() why.Modes {
 		{ID: "k8s/service", Baseline: "k8s/hostnet", Limits: study.Ends{Client: true, Server: true}},
 		{ID: "k8s/nodeport", Baseline: "k8s/hostnet", Limits: study.Ends{Server: true}},
 		{ID: "k8s/hairpin", Baseline: "k8s/hostnet-local", Limits: study.Ends{Client: true, Server: true}},
+		{ID: "k8s/ingress:NAME", Baseline: "k8s/pod", Limits: study.Ends{Client: true, Server: true}},
 	})
 }
 
@@ -160,6 +161,7 @@ func TestCluster(t *testing.T) {
 		{"k8s/service", 0.5, []string{" k8s/hostnet=k8s/hostnet", "server-pod k8s/node-to-pod=k8s/node-to-pod", "client-pod k8s/pod=k8s/pod", "service k8s/service=k8s/service", "cpu-limit service-limited=k8s/service"}, nil, true},
 		{"k8s/nodeport", 0, []string{" k8s/hostnet=k8s/hostnet", "server-pod k8s/node-to-pod=k8s/node-to-pod", "service k8s/nodeport=k8s/nodeport"}, nil, false},
 		{"k8s/hairpin", 0, []string{" k8s/hostnet-local=k8s/hostnet-local", "pods k8s/pod-local=k8s/pod-local", "service k8s/service-local=k8s/service-local", "itself k8s/hairpin=k8s/hairpin"}, nil, false},
+		{"k8s/ingress:NAME", 0, []string{" k8s/pod=k8s/pod", "proxy k8s/ingress:NAME=k8s/ingress:NAME"}, nil, false},
 		{"k8s/network:NAME", 0, []string{" k8s/hostnet=k8s/hostnet", "mode k8s/network:NAME=k8s/network:NAME rest"}, nil, false},
 	} {
 		s := must.Get(why.Study(clusterModes(), tt.mode, why.Options{CPULimit: tt.limit}))(t)

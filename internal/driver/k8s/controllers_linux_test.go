@@ -25,7 +25,7 @@ func provision(t *testing.T, d *k8s.Driver, run lab.Spec, o driver.Order) error 
 	t.Helper()
 	o.Pairs = 1
 	o = drivertest.SpecOn(run, o).Order
-	o.Label = "absent." + label(o.Mode+o.Options[k8s.OptionClass])
+	o.Label = "absent." + label(o.Mode+o.Options[k8s.OptionClass]+o.Options[k8s.OptionAddress])
 	p, err := d.Provision(t.Context(), o)
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func checkAbsent(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Spec)
 	checkUnsupported(t, d, run, driver.Order{Mode: "k8s/network:second"}, "install Multus")
 	checkUnsupported(t, d, run, driver.Order{Mode: "k8s/network:default/second"}, "install Multus")
 	checkUnsupported(t, d, run, driver.Order{Mode: "k8s/ingress:none"}, "no IngressClass none; it has edge")
-	checkUnsupported(t, d, run, driver.Order{Mode: "k8s/ingress:edge"}, "IngressClass edge (example.org/edge) forwards HTTP requests only")
+	checkUnsupported(t, d, run, driver.Order{Mode: "k8s/gateway:default/web"}, "install the Gateway API")
 	checkUnsupported(t, d, run, driver.Order{Mode: "k8s/pod-local", Options: map[string]string{k8s.OptionRuntimeClass: "none"}}, "no runtime class none; it has plain")
 }
 
@@ -90,6 +90,9 @@ func TestWrongOptions(t *testing.T) {
 		{"k8s/loadbalancer", k8s.OptionPolicy, "Else", "it must be Cluster or Local"},
 		{"k8s/pod", k8s.OptionClass, "x", "mode k8s/pod has no option class"},
 		{"k8s/service", k8s.OptionPolicy, "Local", "mode k8s/service has no option policy"},
+		{"k8s/pod", k8s.OptionAddress, "192.0.2.1", "mode k8s/pod has no option address"},
+		{"k8s/ingress:edge", k8s.OptionAddress, "edge:80", `option address is "edge:80"; it must be an IP address`},
+		{"k8s/gateway:web", k8s.OptionAddress, "192.0.2.1:0", `option address is "192.0.2.1:0"; it must be an IP address`},
 	} {
 		_, err := d.Provision(t.Context(), driver.Order{Mode: c.mode, Run: "0", Pairs: 1, Options: map[string]string{c.option: c.value}})
 		must.FailFor(t, fmt.Sprintf("%s, %s=%q", c.mode, c.option, c.value), err, c.want)
@@ -157,12 +160,12 @@ func checkNoNetwork(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Sp
 	checkUnsupported(t, d, run, driver.Order{Mode: "k8s/network:primary"}, "name one by NAMESPACE/NAME")
 	checkUnsupported(t, d, run, driver.Order{Mode: "k8s/network:default/primary"}, "replaces the pod network")
 	checkUnsupported(t, d, run, driver.Order{Mode: "k8s/network:bare"}, "network default/bare gives pods no address")
-	const second, none, network, ingress = "k8s/network:second", "k8s/network:none", "k8s/network:NAME", "k8s/ingress:NAME"
-	found, err := d.Check(t.Context(), []string{second, none, network, ingress}, nil)
+	const second, none, network, ingress, gateway = "k8s/network:second", "k8s/network:none", "k8s/network:NAME", "k8s/ingress:NAME", "k8s/gateway:none"
+	found, err := d.Check(t.Context(), []string{second, none, network, ingress, gateway}, nil)
 	if err != nil || found.Run != nil || found.Modes[second] != nil {
 		t.Errorf("check: %v, %v, %v", err, found.Run, found.Modes)
 	}
-	for mode, want := range map[string]string{none: "no NetworkAttachmentDefinition none", network: "name one of them, such as k8s/network:", ingress: "name one of them, such as k8s/ingress:"} {
+	for mode, want := range map[string]string{none: "no NetworkAttachmentDefinition none", network: "name one of them, such as k8s/network:", ingress: "name one of them, such as k8s/ingress:", gateway: "the cluster has no Gateway none; it has default/closed, default/web"} {
 		must.FailFor(t, fmt.Sprintf("%s would be left out", mode), found.Modes[mode], want)
 	}
 }

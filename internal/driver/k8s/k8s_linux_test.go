@@ -96,11 +96,16 @@ func TestModes(t *testing.T) {
 		checkOptions(t, c, d, run)
 		checkOtherDevice(t, c, d, run)
 		c.StartMetalLB(t)
+		c.StartTraefik(t)
 		c.DefineNetwork(t)
 		t.Setenv(timelimit.Variable, "3") // some modes wait in vain
 		t.Run("no load balancer", func(t *testing.T) {
 			t.Parallel()
 			checkUnsupported(t, d, run, driver.Order{Mode: "k8s/loadbalancer", Options: map[string]string{k8s.OptionClass: "example.org/none"}}, "install a controller")
+		})
+		t.Run("no controller", func(t *testing.T) {
+			t.Parallel()
+			checkNoController(t, c, d, run)
 		})
 		t.Run("probe", func(t *testing.T) {
 			t.Parallel()
@@ -111,11 +116,16 @@ func TestModes(t *testing.T) {
 			checkOutside(t, c, d, run)
 		})
 		for _, m := range d.Modes() {
-			if m.ID == "k8s/ingress:NAME" {
-				continue // see checkAbsent
-			}
 			t.Run(m.ID, func(t *testing.T) {
 				t.Parallel() // most of the time is waiting for the cluster
+				switch m.ID {
+				case "k8s/ingress:NAME":
+					checkThrough(t, c, d, run, "k8s/ingress:"+kubetest.IngressClass)
+					return
+				case "k8s/gateway:NAME":
+					checkThrough(t, c, d, run, "k8s/gateway:default/"+kubetest.Gateway)
+					return
+				}
 				mode := strings.Replace(m.ID, ":NAME", ":"+kubetest.SecondNetwork, 1)
 				s := checkMode(t, d, run, driver.Order{Mode: mode})
 				switch m.ID {
@@ -222,7 +232,7 @@ func checkSecondNetwork(t *testing.T, c *kubetest.Cluster, s *drivertest.Setup) 
 // clean fails if anything of a run is left on a cluster.
 func clean(t *testing.T, c *kubetest.Cluster) {
 	t.Helper()
-	for _, kind := range []string{"namespaces", "pods", "services", "networkpolicies", "clusterroles", "clusterrolebindings"} {
+	for _, kind := range []string{"namespaces", "pods", "services", "networkpolicies", "ingresses", "clusterroles", "clusterrolebindings"} {
 		out := c.Kubectl(t, "", "get", kind, "-A", "-o", "name", "-l", kube.LabelRun)
 		must.EqualFor(t, "left", "", strings.TrimSpace(out))
 	}

@@ -10,11 +10,12 @@ import (
 )
 
 // The options of modes. OptionPolicy and OptionClass are those of modes with a service that is
-// reached from outside, the others of all modes with pods.
+// reached from outside, OptionAddress of those through a controller, the others of all modes with pods.
 const (
 	OptionPolicy       = "policy"       // external traffic policy: Cluster or Local
 	OptionEndpoint     = "endpoint"     // of k8s/nodeport: EndpointOther
 	OptionClass        = "class"        // of the load balancer
+	OptionAddress      = "address"      // of an ingress controller or gateway: IP or IP:PORT
 	OptionPolicies     = "policies"     // number of network policies that select the pods
 	OptionServices     = "services"     // number of services without traffic that exist beside the mode
 	OptionRuntimeClass = "runtimeClass" // of the pods
@@ -37,6 +38,10 @@ func checkOptions(o driver.Order) error {
 			}
 		case name == OptionRuntimeClass && value != "":
 		case name == OptionClass && o.Mode == loadBalancer && value != "":
+		case name == OptionAddress && (strings.HasPrefix(o.Mode, ingressMode) || strings.HasPrefix(o.Mode, gatewayMode)):
+			if _, _, err := parseAddress(value, kube.HTTPPort); err != nil {
+				return err
+			}
 		case name == OptionPolicy && (o.Mode == "k8s/nodeport" || o.Mode == loadBalancer):
 			if value != "Cluster" && value != "Local" {
 				return fmt.Errorf("option %s is %q; it must be Cluster or Local", name, value)

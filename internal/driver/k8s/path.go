@@ -19,14 +19,15 @@ import (
 // path is a mode on a cluster.
 type path struct {
 	pathspec.Path
-	order   driver.Order
-	driver  *Driver
-	cluster *kube.Cluster
-	session *remote.Session
-	read    remote.Path  // what agents read of its nodes, added to Path
-	a, b    *remote.Host // of the client and the server; equal in modes within one node
-	pods    pods
-	reached reached
+	order    driver.Order
+	driver   *Driver
+	cluster  *kube.Cluster
+	session  *remote.Session
+	read     remote.Path  // what agents read of its nodes, added to Path
+	a, b     *remote.Host // of the client and the server; equal in modes within one node
+	pods     pods
+	reached  reached
+	requests string // the counter of those that a proxy of the cluster forwarded, empty on paths without one
 }
 
 // endpoint is a pod with an agent that reads its network, or a process on the host network.

@@ -16,7 +16,7 @@ import (
 	"tare/internal/warning"
 )
 
-// pods are the pods and services of a path, with what its options add to them.
+// pods are the pods, services and routes of a path, with what its options add to them.
 type pods struct {
 	spec      *pathspec.Path
 	order     driver.Order
@@ -26,6 +26,7 @@ type pods struct {
 	network   *kube.Network // an additional one of the pods, nil in most modes
 	endpoints []*endpoint
 	services  []*kube.Service
+	routes    []*kube.Route
 	mu        sync.Mutex // guards what follows, and the facts, while the pods of a pair start
 	injected  []string   // containers that the cluster has added to pods
 	warnings  []result.Warning
@@ -166,15 +167,18 @@ func (p *pods) noteInjected(ctx context.Context, e *endpoint) error {
 	return nil
 }
 
-// remove removes the pods and the services, and what the options have added.
+// remove removes the pods, the services and the routes, and what the options have added.
 func (p *pods) remove(ctx context.Context) error {
-	errs := make([]error, len(p.endpoints)+len(p.services))
+	errs := make([]error, len(p.endpoints)+len(p.services)+len(p.routes))
 	var wg sync.WaitGroup
 	for i, e := range p.endpoints {
 		wg.Go(func() { errs[i] = errors.Join(e.Close(), e.pod.Remove(ctx)) })
 	}
 	for i, s := range p.services {
 		wg.Go(func() { errs[len(p.endpoints)+i] = s.Remove(ctx) })
+	}
+	for i, r := range p.routes {
+		wg.Go(func() { errs[len(p.endpoints)+len(p.services)+i] = r.Remove(ctx) })
 	}
 	wg.Wait()
 	if p.order.Options[OptionServices] != "" {

@@ -32,7 +32,8 @@ func recipes() map[string]recipe {
 		"k8s/nodeport":       {nodes: true, build: (*path).nodePort},
 		"k8s/hairpin":        {near: true, build: (*path).hairpin},
 		loadBalancer:         {nodes: true, build: (*path).loadBalancer},
-		ingressMode + "NAME": {}, // see checkIngress
+		ingressMode + "NAME": {build: (*path).ingress},
+		gatewayMode + "NAME": {build: (*path).gateway},
 		networkMode + "NAME": {build: (*path).additionalNetwork},
 	}
 }
@@ -54,9 +55,6 @@ func (d *Driver) Provision(ctx context.Context, o driver.Order) (*driver.Path, e
 	if err := d.Open(ctx); err != nil {
 		return nil, err
 	}
-	if strings.HasPrefix(o.Mode, ingressMode) {
-		return nil, d.checkIngress(ctx, o.Mode)
-	}
 	c, nodes := d.Cluster()
 	b := 1
 	if r.near {
@@ -76,7 +74,14 @@ func (d *Driver) Provision(ctx context.Context, o driver.Order) (*driver.Path, e
 	if err := p.build(ctx, r); err != nil {
 		return nil, errors.Join(p.provisionError(ctx, err), p.end(context.WithoutCancel(ctx)))
 	}
-	return p.DriverPath(driver.Path{Hosts: d.Hosts()[:1+b], Facts: p.facts(nodes[:1+b]), Snapshot: p.snapshot, Checks: []func() error{p.reached.checkProxied}, Warnings: p.pods.warnings, Lost: p.lost, Foreign: p.read.Foreign, Probe: remote.EndpointProbe(&p.Path, "in the configuration of the cluster's network plugin"), Close: remote.CloseOnce(p.end), Internal: p}), nil
+	own := driver.Path{
+		Hosts: d.Hosts()[:1+b], Facts: p.facts(nodes[:1+b]), Snapshot: p.snapshot, Checks: []func() error{p.reached.checkProxied}, Warnings: p.pods.warnings,
+		RewritesHeads: p.requests != "", Forwarded: p.requests, Lost: p.lost, Foreign: p.read.Foreign, Close: remote.CloseOnce(p.end), Internal: p,
+	}
+	if p.requests == "" { // a controller carries requests alone
+		own.Probe = remote.EndpointProbe(&p.Path, "in the configuration of the cluster's network plugin")
+	}
+	return p.DriverPath(own), nil
 }
 
 func (p *path) build(ctx context.Context, r recipe) error {

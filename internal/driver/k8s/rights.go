@@ -28,7 +28,8 @@ func modeRights(existing bool) map[string][]kube.Right {
 		"k8s/nodeport":       slices.Concat(service, kube.NodePortRights()),
 		"k8s/hairpin":        service,
 		loadBalancer:         slices.Concat(service, kube.BalancerRights()),
-		ingressMode + "NAME": kube.IngressClassRights(),
+		ingressMode + "NAME": slices.Concat(service, kube.IngressRights(existing)),
+		gatewayMode + "NAME": slices.Concat(service, kube.GatewayRights(existing)),
 		networkMode + "NAME": kube.NetworkRights(),
 	}
 }
@@ -38,6 +39,7 @@ func optionRights(existing bool) map[string][]kube.Right {
 	return map[string][]kube.Right{
 		OptionPolicy:       nil,
 		OptionEndpoint:     nil,
+		OptionAddress:      nil,
 		OptionClass:        nil,
 		OptionPolicies:     kube.PolicyRights(existing),
 		OptionServices:     slices.Concat(kube.DecoyRights(existing), kube.RemoveDecoyRights()),
@@ -119,7 +121,7 @@ func (d *Driver) Check(ctx context.Context, modes []string, opened error) (Check
 	return out, nil
 }
 
-// checkName returns why the class or network that a mode names cannot be measured.
+// checkName returns why the class, gateway or network that a mode names cannot be measured.
 func (d *Driver) checkName(ctx context.Context, c *kube.Cluster, mode string) error {
 	stem, name, named := strings.Cut(mode, ":")
 	switch {
@@ -128,7 +130,11 @@ func (d *Driver) checkName(ctx context.Context, c *kube.Cluster, mode string) er
 	case name == "NAME":
 		return fmt.Errorf("it stands for one mode for each name on the cluster; name one of them, such as %s:example", stem)
 	case stem+":" == ingressMode:
-		return d.checkIngress(ctx, mode)
+		_, err := findIngress(ctx, c, mode)
+		return err
+	case stem+":" == gatewayMode:
+		_, err := findGateway(ctx, c, mode)
+		return err
 	}
 	_, err := findNetwork(ctx, c, mode)
 	return err

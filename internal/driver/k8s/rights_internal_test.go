@@ -56,6 +56,9 @@ func TestBaselineWithoutHostNetwork(t *testing.T) {
 		if m.ID == podLocal || m.ID == hostnet || m.ID == hostnetLocal {
 			want = ""
 		}
+		if m.ID == ingressMode+"NAME" || m.ID == gatewayMode+"NAME" {
+			want = "k8s/pod"
+		}
 		must.EqualFor(t, fmt.Sprintf("%s is compared with", m.ID), want, m.Baseline)
 	}
 }

@@ -126,6 +126,9 @@ func (p *Path) AddPairPorts(client, server Endpoint, listen, dial []netip.AddrPo
 	}
 }
 
+// NameHost sets the host that requests of HTTP to the server of the last pair name, by which a proxy finds it.
+func (p *Path) NameHost(host string) { p.pairs[len(p.pairs)-1].Server.HTTPHost = host }
+
 // SocketOpener is a Stack of this machine in which this program can open sockets.
 type SocketOpener interface{ InStack(func() error) error }
 

@@ -64,7 +64,7 @@ func programs(t testing.TB) string {
 		}
 		dir = filepath.Join(cache, "tare", "kubernetes", version(t))
 	}
-	for _, name := range []string{"bin/kubelet", "bin/flanneld", "bin/etcd", "bin/containerd", "bin/pause", "bin/metallb-speaker", "bin/calico-felix", "bin/kube-router", "bin/ipset", "cni/flannel", "cni/bridge", "cni/multus"} {
+	for _, name := range []string{"bin/kubelet", "bin/flanneld", "bin/etcd", "bin/containerd", "bin/pause", "bin/metallb-speaker", "bin/calico-felix", "bin/kube-router", "bin/traefik", "bin/ipset", "cni/flannel", "cni/bridge", "cni/multus"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			testneed.Missing(t, testneed.Kubernetes, err)
 		}

@@ -33,6 +33,7 @@ func TestKubernetes(t *testing.T) {
 	t.Run("job", func(t *testing.T) { checkJob(t, k.c) })
 	t.Run("namespace", func(t *testing.T) { checkKilledIn(t, k.c) })
 	t.Run("kubectl", func(t *testing.T) { checkKubectl(t, k.c) })
+	t.Run("controller", k.controller)
 	k.ended(t)
 	k.described(t)
 	k.faults(t)

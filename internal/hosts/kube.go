@@ -70,13 +70,13 @@ func newKube(t study.Target, _ Options) driver.Target {
 	}
 	return driver.Target{
 		Hosts: on.Hosts(), Drivers: driver.Registry{on}, Unavailable: absent, Open: on.Open, Close: on.Close, Shared: true, Restricted: true,
-		DescribeChanges: func(study.Study) []string { return kubeChanges(o) },
+		DescribeChanges: func(s study.Study) []string { return kubeChanges(o, s) },
 		Begin:           func(run driver.Run) (driver.HostInfo, error) { return kubeBegin(on, run.ID) },
 	}
 }
 
 // kubeChanges says what a run creates on a cluster.
-func kubeChanges(o study.Cluster) []string {
+func kubeChanges(o study.Cluster, s study.Study) []string {
 	label := "all with the label " + kube.LabelRun
 	created := "two namespaces with pods and services, " + label + ": one in which pods meet the Pod Security level restricted, and one at the level privileged for a pod on the host network of each node"
 	rights := "to create namespaces, and in these pods, services and exec"
@@ -97,6 +97,9 @@ func kubeChanges(o study.Cluster) []string {
 	}
 	if o.Decoys > 0 {
 		lines = append(lines, fmt.Sprintf("services: %d without traffic, so that every node has rules for them", o.Decoys))
+	}
+	if slices.ContainsFunc(s.Modes, func(m study.Mode) bool { return k8s.ThroughController(m.Mode) }) {
+		lines = append(lines, "routes: an Ingress or HTTPRoute for each mode through a controller, which leads requests for a host name of the run to its pod")
 	}
 	return append(lines, "rights: "+rights+"; nothing else of the cluster is changed; tare doctor --kube checks them")
 }

@@ -57,11 +57,11 @@ func (r RouteSpec) meta() metav1.ObjectMeta {
 // CreateIngress creates an Ingress of a class.
 func (c *Cluster) CreateIngress(ctx context.Context, spec RouteSpec, class string) (*Route, error) {
 	r := &Route{RouteSpec: spec, kind: kind{networking, "ingresses", "ingress"}, cluster: c}
-	var path api.IngressPath
-	path.Path, path.PathType = "/", api.PathTypePrefix
-	path.Backend.Service = api.IngressService{Name: spec.Service.Name, Port: api.IngressPort{Number: int32(spec.Service.Port)}}
+	path := api.IngressPath{Path: "/", PathType: ptr(api.PathTypePrefix), Backend: api.IngressBackend{
+		Service: &api.IngressService{Name: spec.Service.Name, Port: api.IngressPort{Number: int32(spec.Service.Port)}},
+	}}
 	i := api.Ingress{ObjectMeta: spec.meta(), Spec: api.IngressSpec{
-		IngressClassName: class, Rules: []api.IngressRule{{Host: spec.Host, HTTP: api.IngressHTTP{Paths: []api.IngressPath{path}}}},
+		IngressClassName: &class, Rules: []api.IngressRule{{Host: spec.Host, HTTP: &api.IngressHTTP{Paths: []api.IngressPath{path}}}},
 	}}
 	if err := c.post(ctx, in(networking, spec.Namespace, "ingresses"), i, nil); err != nil {
 		return nil, c.fail(err, "create ingress %s in namespace %s", spec.Name, spec.Namespace)

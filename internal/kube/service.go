@@ -28,7 +28,9 @@ type ServiceSpec struct {
 	Balanced             bool              // it also has an external address, from a load balancer
 	Class                string            // of the load balancer; empty for the cluster's default
 	Local                bool              // traffic that comes from outside stays on the node at which it arrives
-	HTTP                 bool              // its port is for HTTP over TCP, and there is none for UDP
+	// HTTP means that its port is for HTTP over TCP, with none for UDP, and that it has one address family, the cluster's
+	// default: controllers send requests to the endpoints of all families in turn.
+	HTTP bool
 }
 
 // Service is a service of the cluster.
@@ -60,7 +62,7 @@ func (c *Cluster) CreateService(ctx context.Context, spec ServiceSpec, behind *P
 	}
 	port := api.ServicePort{Name: "tcp", Protocol: api.ProtocolTCP, Port: int32(spec.Port), TargetPort: intstr.FromInt32(int32(spec.Port))}
 	if spec.HTTP {
-		port.Name = "http"
+		port.Name, m.Spec.IPFamilyPolicy = "http", ptr(api.IPFamilyPolicySingleStack)
 	}
 	m.Spec.Ports = []api.ServicePort{port}
 	if !spec.OnNodes && !spec.HTTP {

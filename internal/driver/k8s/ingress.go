@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"tare/internal/agent"
 	"tare/internal/driver"
@@ -15,6 +17,7 @@ import (
 	"tare/internal/kube"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/timelimit"
 	"tare/internal/traffic"
 )
 
@@ -23,6 +26,11 @@ const (
 	ingressMode = "k8s/ingress:"
 	gatewayMode = "k8s/gateway:"
 )
+
+// ThroughController reports whether a mode is one through an ingress controller or a gateway.
+func ThroughController(mode string) bool {
+	return strings.HasPrefix(mode, ingressMode) || strings.HasPrefix(mode, gatewayMode)
+}
 
 // controller is a proxy of the cluster that reads requests, and leads those for a host to a service.
 type controller struct {
@@ -146,9 +154,10 @@ func (p *path) throughController(ctx context.Context, by controller) error {
 			p.SetSteps(append(append(steps[0], proxy), pathspec.Reversed(steps[1])...)...)
 			p.AddFacts(by.facts...)
 		}
+		at = slices.DeleteFunc(at, func(a netip.Addr) bool { return a.Is6() != s.Addresses[0].Is6() })
 		way := to.reach().through(at, port)
 		if len(way.dial) == 0 {
-			return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("cluster %s: %s has no address of a family that the pods have, only %v; name one with the option %s", p.cluster.Context, by.name, at, OptionAddress)}
+			return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("cluster %s: %s has no address of the family that the cluster's services have by default; name one with the option %s", p.cluster.Context, by.name, OptionAddress)}
 		}
 		p.AddPairPorts(from.Spec(), to.Spec(), pathspec.WithPort(way.listen, way.listenPort), pathspec.WithPort(way.dial, port))
 		p.NameHost(r.Host)
@@ -187,12 +196,15 @@ func (p *pods) newRoute(ctx context.Context, by controller, s *kube.Service, hos
 	return r, err
 }
 
+// forwardTimeout bounds how long a controller that has accepted a route may take until it leads requests by it.
+func forwardTimeout() time.Duration { return timelimit.Scaled(15 * time.Second) }
+
 // checkForwarded sends a request through a controller in each address family, as soon as that leads it to the server, and
 // records for the first pair what the server sees of it.
 func (p *reached) checkForwarded(ctx context.Context, pair int, by, host string, from, to *endpoint, r reach) error {
 	for i, dial := range r.dial {
 		x := remote.Exchange{Client: &from.Endpoint, Server: &to.Endpoint, Listen: netip.AddrPortFrom(r.listen[i], r.listenPort), Dial: netip.AddrPortFrom(dial, r.dialPort)}
-		wait, hint := reachTimeout(), "check that its controller runs, and network policies"
+		wait, hint := forwardTimeout(), "check that its controller runs, and network policies"
 		if denies := p.restriction(ctx, x); denies != "" {
 			wait, hint = policyTimeout(), denies
 		}

@@ -51,14 +51,12 @@ func checkThrough(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Spec
 // checkNoController checks what is said of classes and gateways whose controller does not lead requests to a run.
 func checkNoController(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Spec) {
 	t.Helper()
-	elsewhere := map[string]string{k8s.OptionAddress: c.Lab.A.Addr[0].String() + ":81"}
 	for _, tt := range []struct {
 		of   driver.Order
 		want string
 	}{
 		{driver.Order{Mode: "k8s/ingress:edge"}, "the controller of IngressClass edge (example.org/edge) gave an Ingress no address"},
 		{driver.Order{Mode: "k8s/ingress:edge", Options: map[string]string{k8s.OptionAddress: c.Lab.A.Addr[0].String()}}, "is answered with status 404 Not Found; check that its controller runs"},
-		{driver.Order{Mode: "k8s/ingress:" + kubetest.IngressClass, Options: elsewhere}, "connection refused"},
 		{driver.Order{Mode: "k8s/gateway:" + kubetest.ClosedGateway}, "Gateway default/closed does not accept an HTTPRoute of namespace"},
 	} {
 		t.Run(tt.of.Mode+tt.of.Options[k8s.OptionAddress], func(t *testing.T) {

@@ -38,7 +38,7 @@ func checkOptions(o driver.Order) error {
 			}
 		case name == OptionRuntimeClass && value != "":
 		case name == OptionClass && o.Mode == loadBalancer && value != "":
-		case name == OptionAddress && (strings.HasPrefix(o.Mode, ingressMode) || strings.HasPrefix(o.Mode, gatewayMode)):
+		case name == OptionAddress && ThroughController(o.Mode):
 			if _, _, err := parseAddress(value, kube.HTTPPort); err != nil {
 				return err
 			}

@@ -23,7 +23,7 @@ func TestFields(t *testing.T) {
 	for _, pair := range [][2]any{
 		{api.Namespace{}, corev1.Namespace{}}, {api.NamespaceList{}, corev1.NamespaceList{}}, {api.ServiceAccount{}, corev1.ServiceAccount{}}, {api.ConfigMap{}, corev1.ConfigMap{}},
 		{api.EventList{}, corev1.EventList{}}, {api.NodeList{}, corev1.NodeList{}}, {api.Service{}, corev1.Service{}}, {api.PodList{}, corev1.PodList{}},
-		{api.Job{}, batchv1.Job{}}, {api.EndpointSliceList{}, discoveryv1.EndpointSliceList{}}, {api.NetworkPolicyList{}, networkingv1.NetworkPolicyList{}},
+		{api.Job{}, batchv1.Job{}}, {api.EndpointSliceList{}, discoveryv1.EndpointSliceList{}}, {api.NetworkPolicyList{}, networkingv1.NetworkPolicyList{}}, {api.Ingress{}, networkingv1.Ingress{}},
 		{api.Role{}, rbacv1.Role{}}, {api.Role{}, rbacv1.ClusterRole{}}, {api.RoleBinding{}, rbacv1.RoleBinding{}}, {api.RoleBinding{}, rbacv1.ClusterRoleBinding{}},
 		{api.SelfSubjectAccessReview{}, authzv1.SelfSubjectAccessReview{}}, {api.SelfSubjectReview{}, authnv1.SelfSubjectReview{}},
 	} {
@@ -87,7 +87,7 @@ func same(t *testing.T, at string, ours, theirs reflect.Type) {
 // The values are those of k8s.io/api.
 func TestValues(t *testing.T) {
 	must.Equal(t, []string{
-		string(corev1.ConditionFalse), string(corev1.ConditionTrue), corev1.EventTypeWarning, string(corev1.IPFamilyPolicyPreferDualStack), corev1.LabelHostname, string(corev1.LoadBalancerIPModeVIP),
+		string(corev1.ConditionFalse), string(corev1.ConditionTrue), corev1.EventTypeWarning, string(corev1.IPFamilyPolicyPreferDualStack), string(corev1.IPFamilyPolicySingleStack), string(networkingv1.PathTypePrefix), corev1.LabelHostname, string(corev1.LoadBalancerIPModeVIP),
 		string(corev1.NodeInternalIP), string(corev1.NodeReady), string(corev1.NodeSelectorOpIn), string(corev1.NodeSelectorOpNotIn), string(corev1.PodFailed), corev1.PodReasonUnschedulable,
 		string(corev1.PodRunning), string(corev1.PodScheduled), string(corev1.ProtocolTCP), string(corev1.ProtocolUDP), string(corev1.PullIfNotPresent), string(corev1.ResourceCPU),
 		string(corev1.ResourceMemory), string(corev1.RestartPolicyNever), string(corev1.SeccompProfileTypeRuntimeDefault), string(corev1.ServiceExternalTrafficPolicyLocal),
@@ -95,7 +95,7 @@ func TestValues(t *testing.T) {
 		string(discoveryv1.AddressTypeIPv4), discoveryv1.LabelServiceName, string(networkingv1.PolicyTypeEgress), string(networkingv1.PolicyTypeIngress),
 		rbacv1.GroupName, rbacv1.SchemeGroupVersion.String(), rbacv1.ServiceAccountKind, rbacv1.UserKind,
 	}, []string{
-		api.ConditionFalse, api.ConditionTrue, api.EventTypeWarning, api.IPFamilyPolicyPreferDualStack, api.LabelHostname, api.LoadBalancerIPModeVIP,
+		api.ConditionFalse, api.ConditionTrue, api.EventTypeWarning, api.IPFamilyPolicyPreferDualStack, api.IPFamilyPolicySingleStack, api.PathTypePrefix, api.LabelHostname, api.LoadBalancerIPModeVIP,
 		api.NodeInternalIP, api.NodeReady, api.NodeSelectorOpIn, api.NodeSelectorOpNotIn, api.PodFailed, api.PodReasonUnschedulable,
 		api.PodRunning, api.PodScheduled, api.ProtocolTCP, api.ProtocolUDP, api.PullIfNotPresent, api.ResourceCPU,
 		api.ResourceMemory, api.RestartPolicyNever, api.SeccompProfileTypeRuntimeDefault, api.ServiceExternalTrafficLocal,

@@ -15,6 +15,7 @@ const (
 	ConditionTrue                    = "True"
 	EventTypeWarning                 = "Warning"
 	IPFamilyPolicyPreferDualStack    = "PreferDualStack"
+	IPFamilyPolicySingleStack        = "SingleStack"
 	LabelHostname                    = "kubernetes.io/hostname"
 	LoadBalancerIPModeVIP            = "VIP"
 	NodeInternalIP                   = "InternalIP"

@@ -21,14 +21,14 @@ type Ingress struct {
 
 // IngressSpec is the class, which names the controller, and the rules.
 type IngressSpec struct {
-	IngressClassName string        `json:"ingressClassName"`
-	Rules            []IngressRule `json:"rules"`
+	IngressClassName *string       `json:"ingressClassName,omitempty"`
+	Rules            []IngressRule `json:"rules,omitempty"`
 }
 
 // IngressRule is about the requests for a host.
 type IngressRule struct {
-	Host string      `json:"host"`
-	HTTP IngressHTTP `json:"http"`
+	Host string       `json:"host,omitempty"`
+	HTTP *IngressHTTP `json:"http,omitempty"`
 }
 
 // IngressHTTP is where requests lead by their path.
@@ -38,14 +38,14 @@ type IngressHTTP struct {
 
 // IngressPath is a path, and where its requests lead.
 type IngressPath struct {
-	Path     string         `json:"path"`
-	PathType string         `json:"pathType"`
+	Path     string         `json:"path,omitempty"`
+	PathType *string        `json:"pathType"`
 	Backend  IngressBackend `json:"backend"`
 }
 
 // IngressBackend is a service.
 type IngressBackend struct {
-	Service IngressService `json:"service"`
+	Service *IngressService `json:"service,omitempty"`
 }
 
 // IngressService is a port of a service.
@@ -56,7 +56,7 @@ type IngressService struct {
 
 // IngressPort is the number of a port.
 type IngressPort struct {
-	Number int32 `json:"number"`
+	Number int32 `json:"number,omitempty"`
 }
 
 // IngressStatus is where the controller receives requests.

@@ -8,6 +8,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/testkit/kubetest"
 	"tare/internal/testkit/must"
+	"tare/internal/warning"
 )
 
 // controller checks a run through an ingress controller, and what is said of one that there is not.
@@ -16,7 +17,9 @@ func (k *onKube) controller(t *testing.T) {
 	const mode = "k8s/ingress:" + kubetest.IngressClass
 	dir := studyIn(t, "blocks: 2\npilot: 0s\nsettle: 10ms\nmodes: ["+mode+"]\ninvalid: {steal: off, others: off, cpu_wait: off, unsettled: off}\n"+
 		"workloads: [{workload: http, flows: 4, duration: 500ms}, {workload: tcp_rr, duration: 200ms}]\n")
-	refuses(t, start(t, dir, "run", "study.yaml", "--kube", "--modes", "k8s/ingress:none"), "no IngressClass none; it has "+kubetest.IngressClass)
+	none := start(t, dir, "run", "study.yaml", "--kube", "--modes", "k8s/ingress:none")
+	must.Equal(t, 3, none.wait(t))
+	must.Contain(t, none.stderr.String(), "k8s/ingress:none is unsupported: cluster admin has no IngressClass none; it has "+kubetest.IngressClass)
 	plan := start(t, dir, "plan", "study.yaml", "--kube")
 	must.Equal(t, 0, plan.wait(t))
 	must.Contain(t, plan.stdout.String(), "routes: an Ingress or HTTPRoute for each mode through a controller")
@@ -27,6 +30,12 @@ func (k *onKube) controller(t *testing.T) {
 	}
 	run, trials := loaded(t, out)
 	noneFailed(t, trials)
+	for _, w := range run.Warnings {
+		if w.Code == string(warning.BaselineMissing) {
+			t.Errorf("%s: %s", w.Scope, w.Text)
+		}
+		t.Logf("%s %s: %s", w.Code, w.Scope, w.Text)
+	}
 	must.Equal(t, 2, len(run.Modes))
 	for _, m := range run.Modes {
 		if m.Status != result.ModeMeasured || m.Proof == nil || !m.Proof.Holds {

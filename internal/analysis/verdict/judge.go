@@ -124,7 +124,7 @@ func JudgeEach(in Input, each func(Family)) (cells []result.Cell, warnings []res
 	warnings = append(tab.LeftOut(in.Modes, in.Workloads, in.Metrics), tab.Noted(in.Modes, in.Workloads)...)
 	for _, workload := range in.Workloads {
 		for _, m := range in.Modes {
-			if m.Status == result.ModeMeasured && m.Baseline != "" && tab.Has(m.ID, workload) && !tab.Has(m.Baseline, workload) {
+			if m.Status == result.ModeMeasured && m.Baseline != "" && tab.Has(m.ID, workload) && !tab.Has(m.Baseline, workload) && !onlyBaseline(m, in.Modes) {
 				warnings = append(warnings, baselineMissing(m, in.Modes, workload))
 			}
 		}

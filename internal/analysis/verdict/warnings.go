@@ -27,6 +27,12 @@ func baselineMissing(m result.Mode, modes []result.Mode, workload string) result
 		Text: fmt.Sprintf("%s cannot be compared: its baseline %s %s", m.ID, m.Baseline, why)}
 }
 
+// onlyBaseline reports whether a mode is in the run without its own baseline because another is compared with it.
+func onlyBaseline(m result.Mode, modes []result.Mode) bool {
+	return !slices.ContainsFunc(modes, func(b result.Mode) bool { return b.ID == m.Baseline }) &&
+		slices.ContainsFunc(modes, func(other result.Mode) bool { return other.Baseline == m.ID })
+}
+
 // beatsBaseline is the warning about a mode that is better than its baseline, whose path
 // does a part of what the mode's path does.
 func beatsBaseline(c result.Cell) result.Warning {

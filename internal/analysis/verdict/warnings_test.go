@@ -12,6 +12,7 @@ import (
 func TestCellWarnings(t *testing.T) {
 	void := []result.Mode{{ID: "host", Status: result.ModeVoid, Reason: "counters did not move"}, blocks.HostAnd()[1]}
 	missing := []result.Mode{blocks.HostAnd()[1]}
+	deeper := []result.Mode{missing[0], {ID: "edge", Status: result.ModeMeasured, Baseline: "veth"}}
 	for _, c := range []struct {
 		name   string
 		modes  []result.Mode
@@ -34,6 +35,7 @@ func TestCellWarnings(t *testing.T) {
 			{Code: "baseline_missing", Scope: "veth stream", Text: "veth cannot be compared: its baseline host is void (counters did not move)"}}},
 		{"baseline not in the run", missing, blocks.Rows("veth", "goodput", 80), []result.Warning{
 			{Code: "baseline_missing", Scope: "veth stream", Text: "veth cannot be compared: its baseline host is not a mode of the run"}}},
+		{"a baseline whose own is not in the run", deeper, blocks.Join(blocks.Rows("veth", "goodput", 80, 81, 80), blocks.Rows("edge", "goodput", 40, 41, 40)), nil},
 		{"neither has trials", blocks.HostAnd(), nil, nil},
 		{"unknown metrics", blocks.HostAnd(), blocks.Join(blocks.Rows("host", "zeal", 1, 2), blocks.Rows("host", "ardour", 1, 2)), []result.Warning{
 			// Trials of one block replace each other: only the later ones count.

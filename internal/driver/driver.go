@@ -201,9 +201,17 @@ type Endpoint struct {
 	OwnCPUs  bool             // it uses the CPUs of a virtual machine, which have their own numbers
 	Listen   []netip.AddrPort // by address family; empty for the client
 	Dial     []netip.AddrPort
-	// HTTPHost is what requests of HTTP to the server name as their host, so that a proxy at Dial finds it; empty for
-	// the address.
-	HTTPHost string
+	// HTTPHost is what requests of HTTP/1.1 to the server name as their host, so that a proxy at Dial finds it, and
+	// HTTP2Host what those of HTTP/2 and gRPC name; empty for the address.
+	HTTPHost, HTTP2Host string
+}
+
+// HostFor returns what requests of a workload of that kind name as their host, empty for the address.
+func (e Endpoint) HostFor(kind string) string {
+	if kind == "http2" || kind == "grpc" {
+		return e.HTTP2Host
+	}
+	return e.HTTPHost
 }
 
 // Reach returns the addresses to listen on and to dial for one address family.

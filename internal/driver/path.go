@@ -39,7 +39,7 @@ type Path struct {
 	// RewritesHeads means that proxies on the path read messages of HTTP and write them anew: with
 	// other header fields, perhaps in another version of HTTP, and several in one packet.
 	RewritesHeads bool
-	// Forwarded is the name of a counter, for Rules, of requests that servers with an HTTPHost received with
+	// Forwarded is the name of a counter, for Rules, of requests that servers received with
 	// X-Forwarded-For. The servers' reports have it, and Snapshot does not. Empty if the path has none.
 	Forwarded string
 	// IgnoredDropReasons are kernel drop reasons of packets that a process of the mode has

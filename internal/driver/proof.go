@@ -53,7 +53,7 @@ type Flow struct {
 	Connections uint64
 	Requests    uint64 // of HTTP: responses that the client received, or that the server sent
 	Failed      uint64 // of HTTP: requests of the client that failed
-	Forwarded   uint64 // of HTTP: requests that a server with Endpoint.HTTPHost received with X-Forwarded-For
+	Forwarded   uint64 // of HTTP: requests that a server received with X-Forwarded-For
 	Flows       uint64 // of the client, each with one exchange at a time
 	Content     uint64 // of HTTP: bytes of Payload that a proxy cannot leave out
 	Datagrams   bool   // over UDP, which sends no acknowledgements

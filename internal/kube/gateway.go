@@ -127,7 +127,7 @@ func (c *Cluster) CreateHTTPRoute(ctx context.Context, spec RouteSpec, g *Gatewa
 	r := &Route{RouteSpec: spec, kind: kind{gatewayV, "httproutes", "HTTP route"}, cluster: c}
 	h := api.HTTPRoute{TypeMeta: typeOf("gateway.networking.k8s.io/v1", "HTTPRoute"), ObjectMeta: spec.meta(), Spec: api.HTTPRouteSpec{
 		ParentRefs: []api.ParentRef{{Namespace: g.Namespace, Name: g.Name, SectionName: g.listener}}, Hostnames: []string{spec.Host},
-		Rules: []api.HTTPRouteRule{{BackendRefs: []api.BackendRef{{Name: spec.Service.Name, Port: int32(spec.Service.Port)}}}},
+		Rules: []api.HTTPRouteRule{{BackendRefs: []api.BackendRef{{Name: spec.Service.Name, Port: spec.port()}}}},
 	}}
 	if err := c.post(ctx, in(gatewayV, spec.Namespace, "httproutes"), h, nil); err != nil {
 		return nil, c.fail(err, "create HTTP route %s in namespace %s", spec.Name, spec.Namespace)

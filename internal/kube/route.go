@@ -23,6 +23,15 @@ type RouteSpec struct {
 	Run, Name, Namespace string
 	Host                 string // that the requests name
 	Service              *Service
+	HTTP2                bool // to the service's port for HTTP/2
+}
+
+// port returns the port of the service.
+func (r RouteSpec) port() int32 {
+	if r.HTTP2 {
+		return int32(r.Service.Port) + 1
+	}
+	return int32(r.Service.Port)
 }
 
 // Route is an object by which a controller leads requests to a service: an Ingress, or an HTTPRoute.
@@ -58,7 +67,7 @@ func (r RouteSpec) meta() metav1.ObjectMeta {
 func (c *Cluster) CreateIngress(ctx context.Context, spec RouteSpec, class string) (*Route, error) {
 	r := &Route{RouteSpec: spec, kind: kind{networking, "ingresses", "ingress"}, cluster: c}
 	path := api.IngressPath{Path: "/", PathType: ptr(api.PathTypePrefix), Backend: api.IngressBackend{
-		Service: &api.IngressService{Name: spec.Service.Name, Port: api.IngressPort{Number: int32(spec.Service.Port)}},
+		Service: &api.IngressService{Name: spec.Service.Name, Port: api.IngressPort{Number: spec.port()}},
 	}}
 	i := api.Ingress{ObjectMeta: spec.meta(), Spec: api.IngressSpec{
 		IngressClassName: &class, Rules: []api.IngressRule{{Host: spec.Host, HTTP: &api.IngressHTTP{Paths: []api.IngressPath{path}}}},

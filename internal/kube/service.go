@@ -28,8 +28,9 @@ type ServiceSpec struct {
 	Balanced             bool              // it also has an external address, from a load balancer
 	Class                string            // of the load balancer; empty for the cluster's default
 	Local                bool              // traffic that comes from outside stays on the node at which it arrives
-	// HTTP means that its port is for HTTP over TCP, with none for UDP, and that it has one address family, the cluster's
-	// default: controllers send requests to the endpoints of all families in turn.
+	// HTTP means that its port is for HTTP/1.1 over TCP, with none for UDP and the next one for HTTP/2 in the clear, which
+	// leads to the same port of the pods. It has one address family, the cluster's default: controllers send requests to
+	// the endpoints of all families in turn.
 	HTTP bool
 }
 
@@ -65,7 +66,11 @@ func (c *Cluster) CreateService(ctx context.Context, spec ServiceSpec, behind *P
 		port.Name, m.Spec.IPFamilyPolicy = "http", ptr(api.IPFamilyPolicySingleStack)
 	}
 	m.Spec.Ports = []api.ServicePort{port}
-	if !spec.OnNodes && !spec.HTTP {
+	switch {
+	case spec.HTTP:
+		port.Name, port.Port, port.AppProtocol = "h2c", port.Port+1, ptr(api.AppProtocolH2C)
+		m.Spec.Ports = append(m.Spec.Ports, port)
+	case !spec.OnNodes:
 		port.Name, port.Protocol = "udp", api.ProtocolUDP
 		m.Spec.Ports = append(m.Spec.Ports, port)
 	}

@@ -212,7 +212,7 @@ func (r *measurement) pair(p traffic.Params, ends driver.Pair, limit time.Durati
 		server.CPU = anyCPU
 	}
 	client.Address, server.Address = dial.String(), listen.String()
-	client.Host, server.Host = ends.Server.HTTPHost, ends.Server.HTTPHost
+	client.Host, server.Host = ends.Server.HostFor(p.Kind), ends.Server.HostFor(p.Kind)
 	return &pair{clientSide: client, serverSide: server}, nil
 }
 

@@ -36,6 +36,7 @@ func ThroughController(mode string) bool {
 type controller struct {
 	name   string // in messages, such as IngressClass NAME
 	facts  []result.Fact
+	http2  bool                     // it speaks HTTP/2 in the clear, to a service that says so
 	host   func(name string) string // that requests name
 	create func(context.Context, kube.RouteSpec) (*kube.Route, error)
 	// await waits until the controller has a route, and returns where it takes its requests, IPv4 first; no address if
@@ -109,6 +110,7 @@ func (p *path) gateway(ctx context.Context) error {
 		name:  "Gateway " + g.String(),
 		facts: []result.Fact{{Name: "gateway", Value: fmt.Sprintf("%s, of class %s", g, g.Class)}},
 		host:  g.Host,
+		http2: true,
 		create: func(ctx context.Context, r kube.RouteSpec) (*kube.Route, error) {
 			return p.cluster.CreateHTTPRoute(ctx, r, g)
 		},
@@ -130,13 +132,23 @@ func (p *path) throughController(ctx context.Context, by controller) error {
 		if err != nil {
 			return err
 		}
-		r, err := p.pods.newRoute(ctx, by, s, by.host(to.pod.Name))
-		if err != nil {
-			return err
-		}
-		at, port, err := by.await(ctx, r)
-		if err != nil {
-			return withoutController(p.cluster, p.Mode, err)
+		var hosts [2]string // of HTTP/1.1, HTTP/2
+		var at []netip.Addr
+		var port uint16
+		for i, name := range []string{kube.Name(s.Run, p.order.Label, to.At, "h2"), to.pod.Name} { // the last one is tried
+			http2 := i == 0
+			if http2 && !by.http2 {
+				continue
+			}
+			host := by.host(name)
+			r, err := p.pods.newRoute(ctx, by, kube.RouteSpec{Name: name, Host: host, Service: s, HTTP2: http2})
+			if err != nil {
+				return err
+			}
+			if at, port, err = by.await(ctx, r); err != nil {
+				return withoutController(p.cluster, p.Mode, err)
+			}
+			hosts[1-i] = host
 		}
 		if option := p.order.Options[OptionAddress]; option != "" {
 			if at, port, err = parseAddress(option, port); err != nil {
@@ -160,8 +172,8 @@ func (p *path) throughController(ctx context.Context, by controller) error {
 			return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("cluster %s: %s has no address of the family that the cluster's services have by default; name one with the option %s", p.cluster.Context, by.name, OptionAddress)}
 		}
 		p.AddPairPorts(from.Spec(), to.Spec(), pathspec.WithPort(way.listen, way.listenPort), pathspec.WithPort(way.dial, port))
-		p.NameHost(r.Host)
-		return p.reached.checkForwarded(ctx, pair, by.name, r.Host, from, to, way)
+		p.NameHosts(hosts[0], hosts[1])
+		return p.reached.checkForwarded(ctx, pair, by.name, hosts[0], from, to, way)
 	}, wanted{p.a, true}, wanted{p.b, false})
 }
 
@@ -188,8 +200,9 @@ func (p *path) mustReachProxy(ctx context.Context, pair int, e *endpoint) ([]pat
 }
 
 // newRoute creates what makes a controller lead requests for a host to a service.
-func (p *pods) newRoute(ctx context.Context, by controller, s *kube.Service, host string) (*kube.Route, error) {
-	r, err := by.create(ctx, kube.RouteSpec{Run: s.Run, Name: s.Name, Namespace: s.Namespace, Host: host, Service: s})
+func (p *pods) newRoute(ctx context.Context, by controller, spec kube.RouteSpec) (*kube.Route, error) {
+	spec.Run, spec.Namespace = spec.Service.Run, spec.Service.Namespace
+	r, err := by.create(ctx, spec)
 	if r != nil {
 		p.routes = append(p.routes, r)
 	}
@@ -267,13 +280,21 @@ func parseAddress(text string, port uint16) ([]netip.Addr, uint16, error) {
 	return []netip.Addr{at.Unmap()}, port, nil
 }
 
-// cannotRead says why a controller that reads requests cannot carry a workload.
-func cannotRead(w study.Workload, _ traffic.Spec, _ map[string]string) string {
+// cannotRead says why an ingress controller cannot carry a workload.
+func cannotRead(w study.Workload, of traffic.Spec, with map[string]string) string {
+	if w.Kind == "http2" || w.Kind == "grpc" {
+		return "no standard makes a controller speak HTTP/2 in the clear to the service of an Ingress; use http, or k8s/gateway"
+	}
+	return gatewayCannotRead(w, of, with)
+}
+
+// gatewayCannotRead says why a gateway cannot carry a workload.
+func gatewayCannotRead(w study.Workload, _ traffic.Spec, _ map[string]string) string {
 	switch {
-	case w.Kind == "http2" || w.Kind == "grpc":
-		return "no standard makes a controller speak HTTP/2 in the clear to a service of an Ingress; use http"
-	case w.Kind != "http":
+	case w.Kind != "http" && w.Kind != "http2" && w.Kind != "grpc":
 		return "it sends no requests of HTTP, and the mode's controller reads requests"
+	case w.Streaming == study.Bidi || w.Streaming == study.ServerStreams:
+		return "each of its calls is one request with many messages, and each message must be found as a request that was forwarded"
 	case w.TLS == study.On:
 		return "it is in TLS from client to server, and the mode's controller must read requests"
 	case w.Tool != "" && w.Tool != study.BuiltIn:

@@ -3,6 +3,7 @@ package k8s_test
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 	"testing"
 
 	"tare/internal/driver"
@@ -43,9 +44,20 @@ func checkThrough(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Spec
 			must.EqualFor(t, fmt.Sprintf("%s: answered by pair %d", name, i+1), []int64{r.Client.Messages, r.Server.Messages, 0}, []int64{r.Server.Messages, r.Server.Forwarded, r.Client.Failed})
 		}
 	}
+	kinds := []string{"http"}
+	if strings.HasPrefix(mode, "k8s/gateway:") {
+		kinds = append(kinds, "http2", "grpc")
+	}
+	for _, kind := range kinds[1:] {
+		all, err := s.TrialPairs(t, drivertest.Params(kind), false, 1)
+		must.EqualFor(t, kind, nil, err)
+		must.EqualFor(t, kind+": answered", []int64{all[0].Client.Messages, all[0].Server.Messages, 0}, []int64{all[0].Server.Messages, all[0].Server.Forwarded, all[0].Client.Failed})
+	}
 	server := &s.Path.Pairs[0].Server
 	server.Dial[0] = netip.AddrPortFrom(server.Listen[0].Addr(), server.Listen[0].Port())
-	s.Void(t, drivertest.Params("http"), "server.forwarded_requests")
+	for _, kind := range kinds {
+		s.Void(t, drivertest.Params(kind), "server.forwarded_requests")
+	}
 }
 
 // checkNoController checks what is said of classes and gateways whose controller does not lead requests to a run.

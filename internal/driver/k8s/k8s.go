@@ -81,7 +81,7 @@ func (d *Driver) Modes() []driver.Mode {
 		{ID: "k8s/nodeport", Title: "process on a node to a service's port on another node, where its pod is", Baseline: far, Limits: study.Ends{Server: true}},
 		{ID: loadBalancer, Title: "process on a node to a service's external address, whose pod is on another node", Baseline: far, Limits: study.Ends{Server: true}},
 		{ID: ingressMode + "NAME", Title: "pod to a pod on another node through the controller of an IngressClass, which reads each request", Baseline: "k8s/pod", Limits: both, Cannot: cannotRead},
-		{ID: gatewayMode + "NAME", Title: "pod to a pod on another node through a Gateway, which reads each request", Baseline: "k8s/pod", Limits: both, Cannot: cannotRead},
+		{ID: gatewayMode + "NAME", Title: "pod to a pod on another node through a Gateway, which reads each request", Baseline: "k8s/pod", Limits: both, Cannot: gatewayCannotRead},
 		{ID: networkMode + "NAME", Title: "pod to a pod on another node over an additional network of both (Multus)", Baseline: far, Limits: both},
 		{ID: "k8s/hairpin", Title: "pod to itself through its own service", Baseline: near, Limits: both},
 	}

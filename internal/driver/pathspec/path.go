@@ -126,8 +126,12 @@ func (p *Path) AddPairPorts(client, server Endpoint, listen, dial []netip.AddrPo
 	}
 }
 
-// NameHost sets the host that requests of HTTP to the server of the last pair name, by which a proxy finds it.
-func (p *Path) NameHost(host string) { p.pairs[len(p.pairs)-1].Server.HTTPHost = host }
+// NameHosts sets the hosts that requests of HTTP/1.1 and of HTTP/2 to the server of the last pair name, by which a proxy
+// finds it.
+func (p *Path) NameHosts(http, http2 string) {
+	to := &p.pairs[len(p.pairs)-1].Server
+	to.HTTPHost, to.HTTP2Host = http, http2
+}
 
 // SocketOpener is a Stack of this machine in which this program can open sockets.
 type SocketOpener interface{ InStack(func() error) error }

@@ -181,11 +181,12 @@ type ServiceSpec struct {
 
 // ServicePort is a port of a service.
 type ServicePort struct {
-	Name       string             `json:"name,omitempty"`
-	Protocol   string             `json:"protocol,omitempty"`
-	Port       int32              `json:"port"`
-	TargetPort intstr.IntOrString `json:"targetPort"`
-	NodePort   int32              `json:"nodePort,omitempty"`
+	Name        string             `json:"name,omitempty"`
+	Protocol    string             `json:"protocol,omitempty"`
+	AppProtocol *string            `json:"appProtocol,omitempty"`
+	Port        int32              `json:"port"`
+	TargetPort  intstr.IntOrString `json:"targetPort"`
+	NodePort    int32              `json:"nodePort,omitempty"`
 }
 
 // ServiceStatus is what the cluster made of a service.

@@ -5,6 +5,9 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // PathTypePrefix is the type of a path that also stands for all below it.
 const PathTypePrefix = "Prefix"
 
+// AppProtocolH2C is the appProtocol of a service's port for HTTP/2 in the clear (Gateway API, GEP-1911).
+const AppProtocolH2C = "kubernetes.io/h2c"
+
 // Conditions of gateways and routes.
 const (
 	ConditionAccepted     = "Accepted"

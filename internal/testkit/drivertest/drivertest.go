@@ -365,7 +365,7 @@ func (s *Setup) trialPairs(t testing.TB, p traffic.Params, ipv6 bool, n int) (al
 		}
 		client, server := p, p
 		client.Address, server.Address = dial.String(), listen.String()
-		client.Host, server.Host = s.Path.Pairs[i].Server.HTTPHost, s.Path.Pairs[i].Server.HTTPHost
+		client.Host, server.Host = s.Path.Pairs[i].Server.HostFor(p.Kind), s.Path.Pairs[i].Server.HostFor(p.Kind)
 		if trials[i], err = agent.Begin(ctx, s.Ends[i].Client, s.Ends[i].Server, client, server); err != nil {
 			t.Fatal(err)
 		}

@@ -101,14 +101,15 @@ func openProbePort(ctx context.Context, k *wire.Probe) (port uint16, answer func
 		}
 		return portOf(conn.LocalAddr()), func() probeResult { return answerUDPProbes(ctx, conn, k.Token) }, nil
 	}
-	if k.Network == "http" {
-		return openHTTPProbePort(ctx, k)
+	token, respond := k.Token+"\n", answerTCPProbe
+	if k.Network == "http" { // each request has to show by itself that it is one
+		token, respond = "", answerHTTPProbe(k.Token)
 	}
-	gate, err := admission.Listen(k.Address, k.Token+"\n", maxProbeConns)
+	gate, err := admission.Listen(k.Address, token, maxProbeConns)
 	if err != nil {
 		return 0, nil, err
 	}
-	return gate.Port(), func() probeResult { return answerTCPProbes(ctx, gate) }, nil
+	return gate.Port(), func() probeResult { return answerTCPProbes(ctx, gate, respond) }, nil
 }
 
 // closeAtEnd closes a port when the context ends, which ends a wait on it. The function that it
@@ -139,9 +140,13 @@ func unlessAnswered(ctx context.Context, answered bool) error {
 	return context.Cause(ctx)
 }
 
+// responder answers a connection, if it is a probe.
+type responder func(ctx context.Context, conn admission.Stream) (ours, answered bool)
+
 // answerTCPProbes answers probes until the context ends.
-func answerTCPProbes(ctx context.Context, gate *admission.Gate) probeResult {
+func answerTCPProbes(ctx context.Context, gate *admission.Gate, respond responder) probeResult {
 	var answered atomic.Bool
+	var strange atomic.Int64
 	var open sync.WaitGroup
 	defer open.Wait()
 	defer closeAtEnd(ctx, gate.Close)() // ends a wait in Next
@@ -163,30 +168,39 @@ func answerTCPProbes(ctx context.Context, gate *admission.Gate) probeResult {
 		slots <- struct{}{}
 		open.Go(func() {
 			defer func() { <-slots }()
-			if answerTCPProbe(ctx, conn) {
+			ours, done := respond(ctx, conn)
+			if done {
 				answered.Store(true)
+			}
+			if !ours {
+				strange.Add(1)
 			}
 		})
 	}
 	gate.Finish()
 	open.Wait()
-	return probeResult{gate.Refused, unlessAnswered(ctx, answered.Load())}
+	return probeResult{gate.Refused + int(strange.Load()), unlessAnswered(ctx, answered.Load())}
 }
 
 // answerTCPProbe answers one connection and waits for the client to close it first, so that this
 // port is not left in TIME_WAIT.
-func answerTCPProbe(ctx context.Context, conn admission.Stream) bool {
+func answerTCPProbe(ctx context.Context, conn admission.Stream) (ours, answered bool) {
 	defer conn.Close()
 	until := time.Now().Add(maxProbeTimeout())
 	if _, err := fmt.Fprintf(conn, "%s\n", conn.Peer()); err != nil {
-		return false
+		return true, false
 	}
+	awaitEnd(ctx, conn, until)
+	return true, true
+}
+
+// awaitEnd waits until the peer closes a connection.
+func awaitEnd(ctx context.Context, conn admission.Stream, until time.Time) {
 	for b := make([]byte, 1); time.Now().Before(until) && ctx.Err() == nil; {
 		if _, err := conn.Read(b); !admission.IsAgain(err) {
 			break // the end of the stream
 		}
 	}
-	return true
 }
 
 // answerUDPProbes is answerTCPProbes for UDP. Datagrams without the token are not answered.
@@ -264,10 +278,11 @@ func probeOnce(ctx context.Context, k *wire.Probe, patience time.Duration) error
 		return err
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(patience)) // all kinds of connections used here have deadlines
+	until := time.Now().Add(patience)
+	_ = conn.SetDeadline(until) // all kinds of connections used here have deadlines
 	if k.Network == "http" {
 		k.Local = conn.LocalAddr().String()
-		return askHTTP(conn, k)
+		return askHTTP(conn, k, until)
 	}
 	if _, err := fmt.Fprintf(conn, "%s\n", k.Token); err != nil {
 		return err

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"tare/internal/agent/wire"
+	"tare/internal/traffic/admission"
 	"tare/internal/traffic/http1"
 )
 
@@ -28,69 +27,34 @@ const maxHTTPProbe = 64 << 10
 // forwardedFor is the header field in which proxies name the client whose request they forward.
 const forwardedFor = "X-Forwarded-For"
 
-// openHTTPProbePort is openProbePort for http. Requests without the tag are refused.
-func openHTTPProbePort(ctx context.Context, k *wire.Probe) (port uint16, answer func() probeResult, err error) {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", k.Address)
-	if err != nil {
-		return 0, nil, err
-	}
-	return portOf(l.Addr()), func() probeResult { return answerHTTPProbes(ctx, l, k.Token) }, nil
-}
-
-// answerHTTPProbes answers probes until the context ends.
-func answerHTTPProbes(ctx context.Context, l net.Listener, token string) probeResult {
-	var answered atomic.Bool
-	var refused atomic.Int64
-	var open sync.WaitGroup
-	closed := closeAtEnd(ctx, func() { l.Close() })
-	slots := make(chan struct{}, maxProbeConns)
-	for {
-		conn, err := l.Accept()
-		if err != nil {
-			closed()
-			open.Wait()
-			if ctx.Err() == nil {
-				return probeResult{int(refused.Load()), err}
-			}
-			return probeResult{int(refused.Load()), unlessAnswered(ctx, answered.Load())}
+// answerHTTPProbe answers the first request of a connection if it has the tag of the token.
+func answerHTTPProbe(token string) responder {
+	return func(ctx context.Context, conn admission.Stream) (ours, answered bool) {
+		defer conn.Close()
+		until := time.Now().Add(maxProbeTimeout())
+		r := http1.NewRequestReader(maxHTTPProbe)
+		if readHTTP(conn, r, until) != nil {
+			return false, false
 		}
-		slots <- struct{}{}
-		open.Go(func() {
-			defer func() { <-slots }()
-			defer conn.Close()
-			defer context.AfterFunc(ctx, func() { conn.Close() })()
-			_ = conn.SetDeadline(time.Now().Add(maxProbeTimeout())) // TCP has deadlines
-			switch ours, err := answerHTTP(conn, token); {
-			case !ours:
-				refused.Add(1)
-			case err == nil:
-				answered.Store(true)
-				_, _ = io.Copy(io.Discard, conn) // the peer closes first, so that this port is not left in TIME_WAIT
-			}
-		})
+		tag, _ := r.Head().Field(http1.TagField)
+		if subtle.ConstantTimeCompare(tag, []byte(http1.RequestTag(token))) != 1 {
+			return false, false
+		}
+		by, _ := r.Head().Field(forwardedFor)
+		_, err := conn.Write(http1.Response{Status: http1.StatusOK, Close: true, Fields: []http1.Field{
+			{Name: "Cache-Control", Value: "no-store"}, {Name: http1.TagField, Value: http1.ResponseTag(token)},
+			{Name: seenField, Value: conn.Peer().String()}, {Name: forwardedField, Value: string(by)},
+		}}.Append(nil))
+		if err != nil {
+			return true, false
+		}
+		awaitEnd(ctx, conn, until)
+		return true, true
 	}
-}
-
-// answerHTTP answers the first request of a connection if it has the tag of the token.
-func answerHTTP(conn net.Conn, token string) (ours bool, err error) {
-	r := http1.NewRequestReader(maxHTTPProbe)
-	if err := readHTTP(conn, r); err != nil {
-		return false, err
-	}
-	tag, _ := r.Head().Field(http1.TagField)
-	if subtle.ConstantTimeCompare(tag, []byte(http1.RequestTag(token))) != 1 {
-		return false, nil
-	}
-	by, _ := r.Head().Field(forwardedFor)
-	_, err = conn.Write(http1.Response{Status: http1.StatusOK, Close: true, Fields: []http1.Field{
-		{Name: "Cache-Control", Value: "no-store"}, {Name: http1.TagField, Value: http1.ResponseTag(token)},
-		{Name: seenField, Value: conn.RemoteAddr().String()}, {Name: forwardedField, Value: string(by)},
-	}}.Append(nil))
-	return true, err
 }
 
 // askHTTP sends the request of a probe, and reads what the server saw of it.
-func askHTTP(conn net.Conn, k *wire.Probe) error {
+func askHTTP(conn net.Conn, k *wire.Probe, until time.Time) error {
 	q := http1.Request{Method: "GET", Target: "/", Host: k.Host, Fields: []http1.Field{
 		{Name: "User-Agent", Value: "tare"}, {Name: "Accept-Encoding", Value: "identity"}, {Name: "Connection", Value: "close"},
 		{Name: http1.TagField, Value: http1.RequestTag(k.Token)},
@@ -99,7 +63,7 @@ func askHTTP(conn net.Conn, k *wire.Probe) error {
 		return err
 	}
 	r := http1.NewResponseReader(maxHTTPProbe)
-	if err := readHTTP(conn, r); err != nil {
+	if err := readHTTP(conn, r, until); err != nil {
 		return err
 	}
 	h := r.Head()
@@ -116,18 +80,18 @@ func askHTTP(conn net.Conn, k *wire.Probe) error {
 }
 
 // readHTTP reads a message.
-func readHTTP(conn net.Conn, r *http1.Reader) error {
-	buf := make([]byte, maxHTTPProbe)
-	for {
+func readHTTP(conn io.Reader, r *http1.Reader, until time.Time) error {
+	for buf := make([]byte, 4<<10); ; {
 		n, err := conn.Read(buf)
 		_, done, bad := r.Read(buf[:n])
-		if bad == nil && !done && err != nil {
+		waits := admission.IsAgain(err) && time.Now().Before(until)
+		if bad == nil && !done && err != nil && !waits {
 			done, bad = r.Close()
 		}
 		switch {
 		case done || bad != nil:
 			return bad
-		case err != nil:
+		case err != nil && !waits:
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"time"
 
+	"tare/internal/driver"
 	"tare/internal/driver/pathspec"
 	"tare/internal/driver/remote"
 	"tare/internal/kube"
@@ -144,7 +145,7 @@ func (p *path) hairpin(ctx context.Context) error {
 		}
 		p.MustCarryBoth(pair, to.Place, pathspec.Device{Name: to.Link.Name})
 		if at.IsVeth {
-			p.MustCarryBoth(pair, to.Host.Place, at.Veth)
+			p.read.HostEndMustCarry(pair, &to.Endpoint, at, driver.Both, driver.Both)
 		}
 		if pair == 1 {
 			there := to.steps(at)

@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"net/netip"
+	"slices"
 	"sync/atomic"
 
 	"tare/internal/agent"
@@ -147,6 +148,9 @@ func (p *Path) underlay(ctx context.Context) (a, b wire.Link, err error) {
 type Attachment struct {
 	Veth, Bridge pathspec.Device
 	IsVeth       bool // otherwise it is attached to something else, such as an overlay's namespace
+	// Bypassed means that programs of the host may redirect packets past the veth into the sandbox, as Cilium's do: what the sandbox
+	// receives then does not count as sent there.
+	Bypassed bool
 }
 
 // MustCarry requires that a sandbox's device, and its veth on the host if there is one,
@@ -165,10 +169,22 @@ func (p *Path) MustCarry(ctx context.Context, e *Endpoint, pair int, relayed boo
 		return at, nil
 	}
 	p.Spec.MustCarry(pair, e.Place, eth, forward)
-	if at.IsVeth {
-		p.Spec.MustCarry(pair, e.Host.Place, at.Veth, !forward)
+	if at.IsVeth && e.Client {
+		p.HostEndMustCarry(pair, e, at, driver.Reverse, driver.Forward)
+	} else if at.IsVeth {
+		p.HostEndMustCarry(pair, e, at, driver.Forward, driver.Reverse)
 	}
 	return at, nil
+}
+
+// HostEndMustCarry requires what the host's end of a sandbox's veth sends and receives of the traffic of a pair; only the second where
+// it can be bypassed.
+func (p *Path) HostEndMustCarry(pair int, e *Endpoint, at Attachment, tx, rx driver.Expect) {
+	p.Spec.ReadDevice(e.Host.Place, at.Veth)
+	if !at.Bypassed {
+		p.Spec.AddRules(driver.Rule{Counter: at.Veth.Counter(e.Host.Place, "tx_bytes"), Expect: tx, Pair: pair})
+	}
+	p.Spec.AddRules(driver.Rule{Counter: at.Veth.Counter(e.Host.Place, "rx_bytes"), Expect: rx, Pair: pair})
 }
 
 // FindAttachment finds the host side of a sandbox's device. It is empty if the host is not read.
@@ -183,6 +199,7 @@ func (p *Path) FindAttachment(ctx context.Context, e *Endpoint) (at Attachment, 
 	for _, l := range links {
 		if l.Kind == "veth" && e.Link.Kind == "veth" && l.Index == e.Link.Peer && l.Peer == e.Link.Index {
 			at.Veth, at.IsVeth = pathspec.Device{Name: l.Name, Role: e.Name + ".veth"}, true
+			at.Bypassed = slices.ContainsFunc(links, func(l wire.Link) bool { return l.Name == "cilium_host" })
 			for _, m := range links {
 				if l.Master != 0 && m.Index == l.Master {
 					at.Bridge = pathspec.Device{Name: m.Name}

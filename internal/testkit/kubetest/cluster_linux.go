@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -190,10 +191,14 @@ func (c *Cluster) boot(t testing.TB, h *lab.Host, name string, steps []step) {
 	if err := os.MkdirAll(logs, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	spec, err := json.Marshal(initSpec{Hostname: name, Logs: logs, Sysctls: map[string]string{
+	sysctls := map[string]string{
 		"vm/overcommit_memory": "1", "vm/panic_on_oom": "0", "kernel/panic": "10", "kernel/panic_on_oops": "1",
 		"kernel/keys/root_maxkeys": "1000000", "kernel/keys/root_maxbytes": "25000000",
-	}, Steps: steps})
+	}
+	if c.options.CNI == Cilium {
+		maps.Copy(sysctls, ciliumSysctls)
+	}
+	spec, err := json.Marshal(initSpec{Hostname: name, Logs: logs, Sysctls: sysctls, Steps: steps})
 	if err != nil {
 		t.Fatal(err)
 	}

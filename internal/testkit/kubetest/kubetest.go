@@ -35,16 +35,21 @@ const (
 	// KubeRouter is kube-router with routes by BGP, which enforces network policies. Services are
 	// kube-proxy's.
 	KubeRouter CNI = "kube-router"
+	// Cilium is Cilium with VXLAN, whose programs in the kernel forward packets between pods.
+	Cilium CNI = "cilium"
 )
 
 // Options say what kind of cluster is needed.
 type Options struct {
 	CNI   CNI    // Bridge if empty
-	Proxy string // mode of kube-proxy: nftables, which is the default, or iptables
+	Proxy string // mode of kube-proxy: nftables, which is the default, or iptables; or CiliumProxy
 	// IPv6 gives nodes, pods and services IPv6 addresses, too. Multus gives pods additional
 	// networks that ask for them; DefineNetwork creates one. Both are for Bridge only.
 	IPv6, Multus bool
 }
+
+// CiliumProxy is no kube-proxy: Cilium's programs translate the addresses of services. For Cilium only.
+const CiliumProxy = "cilium"
 
 // The names of the nodes. NodeA is the control plane's, too.
 const (
@@ -64,7 +69,7 @@ func programs(t testing.TB) string {
 		}
 		dir = filepath.Join(cache, "tare", "kubernetes", version(t))
 	}
-	for _, name := range []string{"bin/kubelet", "bin/flanneld", "bin/etcd", "bin/containerd", "bin/pause", "bin/metallb-speaker", "bin/calico-felix", "bin/kube-router", "bin/traefik", "bin/ipset", "cni/flannel", "cni/bridge", "cni/multus"} {
+	for _, name := range []string{"bin/kubelet", "bin/flanneld", "bin/etcd", "bin/containerd", "bin/pause", "bin/metallb-speaker", "bin/calico-felix", "bin/kube-router", "bin/traefik", "bin/cilium-agent", "clang/bin/clang", "bin/ipset", "cni/flannel", "cni/bridge", "cni/multus"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			testneed.Missing(t, testneed.Kubernetes, err)
 		}

@@ -42,7 +42,7 @@ func (c *Cluster) control(t testing.TB) {
 		"--use-service-account-credentials=true", "--leader-elect=false", "--bind-address=127.0.0.1", "--service-cluster-ip-range=" + c.both(c.services(), c.services6()),
 		"--cluster-signing-cert-file=" + c.path("ca.crt"), "--cluster-signing-key-file=" + c.path("ca.key"),
 	}
-	if c.options.CNI == Flannel || c.options.CNI == KubeRouter {
+	if c.options.CNI == Flannel || c.options.CNI == KubeRouter || c.options.CNI == Cilium {
 		managed = append(managed, "--allocate-node-cidrs=true", "--cluster-cidr="+c.pods().String(), "--node-cidr-mask-size=24")
 	}
 	const etcd = "http://127.0.0.1:2379"
@@ -62,8 +62,11 @@ func (c *Cluster) control(t testing.TB) {
 		{Name: "manager", Args: managed},
 		{Name: "scheduler", Args: []string{c.bin("kube-scheduler"), "--kubeconfig=" + scheduler, "--leader-elect=false", "--bind-address=127.0.0.1"}},
 	}
-	if c.options.CNI == Calico {
+	switch c.options.CNI {
+	case Calico:
 		steps = append(steps, c.calicoControl(t)...)
+	case Cilium:
+		steps = append(steps, c.ciliumControl(t)...)
 	}
 	c.boot(t, c.Lab.A, "control", steps)
 }
@@ -151,9 +154,10 @@ iptables: {minSyncPeriod: 50ms}
 	}
 	steps = append(steps, c.cni(h, file)...)
 	steps = append(steps, c.multus(h, file)...)
-	steps = append(steps,
-		step{Name: "kubelet", Args: []string{c.bin("kubelet"), "--config=" + kubelet, "--kubeconfig=" + c.path(name+".kubeconfig"), "--hostname-override=" + name, "--node-ip=" + c.nodeAddresses(h), "--root-dir=/run/kubelet"}},
-		step{Name: "proxy", Args: []string{c.bin("kube-proxy"), "--config=" + proxy}})
+	steps = append(steps, step{Name: "kubelet", Args: []string{c.bin("kubelet"), "--config=" + kubelet, "--kubeconfig=" + c.path(name+".kubeconfig"), "--hostname-override=" + name, "--node-ip=" + c.nodeAddresses(h), "--root-dir=/run/kubelet"}})
+	if c.options.Proxy != CiliumProxy {
+		steps = append(steps, step{Name: "proxy", Args: []string{c.bin("kube-proxy"), "--config=" + proxy}})
+	}
 	c.boot(t, h, name, steps)
 }
 
@@ -173,6 +177,8 @@ func (c *Cluster) cni(h *lab.Host, file func(base, text string) string) []step {
 		return c.calico(h, file, install)
 	case KubeRouter:
 		return c.kubeRouter(h, file, install)
+	case Cilium:
+		return c.cilium(h, install)
 	}
 	install.After = flannelEnv
 	install.Args[1] = file("flannel.conflist", `{"cniVersion": "0.3.1", "name": "cbr0", "plugins": [

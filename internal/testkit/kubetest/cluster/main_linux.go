@@ -20,7 +20,7 @@ import (
 
 func main() {
 	kubetest.First()
-	cni := flag.String("cni", string(kubetest.Flannel), "network of the pods: bridge, flannel, calico or kube-router")
+	cni := flag.String("cni", string(kubetest.Flannel), "network of the pods: bridge, flannel, calico, kube-router or cilium")
 	proxy := flag.String("proxy", "nftables", "mode of kube-proxy: nftables or iptables")
 	more := flag.Bool("more", false, "with -cni bridge: IPv6, MetalLB, and Multus with the network "+kubetest.SecondNetwork)
 	image := flag.String("image", "", "archive that tare image save has written, which both nodes import")

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -160,6 +161,17 @@ func RunClient(ctx context.Context, w traffic.Workload, p traffic.Params) (traff
 		}
 	}
 	return session.Close(), nil
+}
+
+// AtOnce runs subtests by their names, all at once: of parallel tests that wait for a limit only as many would wait at a time as there
+// are CPUs.
+func AtOnce(t *testing.T, tests map[string]func(*testing.T)) {
+	t.Helper()
+	var running sync.WaitGroup
+	for name, test := range tests {
+		running.Go(func() { t.Run(name, test) })
+	}
+	running.Wait()
 }
 
 // Room raises GOMAXPROCS for threads in raw system calls, as an agent does.

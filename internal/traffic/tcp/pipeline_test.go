@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/testkit/loopback"
 	"tare/internal/testkit/must"
@@ -140,34 +139,19 @@ func TestPipelineDepth(t *testing.T) {
 	}
 }
 
-// As TestRRSomeFail: a connection that fails leaves the others theirs.
-func TestPipelineSomeFail(t *testing.T) {
-	t.Setenv(timelimit.Variable, "1") // it waits for the limit
+// As rrSomeFail: a connection that fails leaves the others theirs.
+func pipelineSomeFail(t *testing.T) {
+	tests := map[string]func(*testing.T){}
 	for _, n := range implementations() {
-		t.Run(n.name, func(t *testing.T) {
-			t.Parallel()
+		tests[n.name] = func(t *testing.T) {
 			p := loopback.Params("tcp_rr")
-			p.Streams, p.Pipeline, p.Warmup, p.Slice, p.Rounds = 4, 8, 10*time.Millisecond, 30*time.Millisecond, 8
-			p.Address = rrFakeServer(t, p, func(flow int, c net.Conn) {
-				switch flow {
-				case 1:
-					answer(c, p, 20)
-					_ = c.(*net.TCPConn).SetLinger(0)
-					c.Close()
-				case 2:
-					answer(c, p, 20)
-					_, _ = io.Copy(io.Discard, c)
-				default:
-					answer(c, p, -1)
-				}
-			})
-			got := must.Get(loopback.RunClient(t.Context(), rr{n}, p))(t)
-			must.Equal(t, result.Attempts{Tried: 4, TimedOut: 1, Reset: 1}, *got.Attempts)
-			if len(got.Notes) == 0 || got.Notes[0].Code != "lost_exchanges" || got.Sent < got.Messages*int64(p.RequestSize) {
-				t.Errorf("%d sent in %d exchanges, notes %+v", got.Sent, got.Messages, got.Notes)
+			p.Pipeline, p.Warmup, p.Slice, p.Rounds = 8, 10*time.Millisecond, 30*time.Millisecond, 8
+			if got := twoFail(t, n, p, 20); got.Sent < got.Messages*int64(p.RequestSize) {
+				t.Errorf("%d sent in %d exchanges", got.Sent, got.Messages)
 			}
-		})
+		}
 	}
+	loopback.AtOnce(t, tests)
 }
 
 // More than was asked for, in either direction, is an error.

@@ -217,8 +217,7 @@ func TestRRLatencyIsFromTheIntendedSend(t *testing.T) {
 }
 
 // A server that never answers, closes or sends too much ends the trial with a reason.
-func TestRRBadServer(t *testing.T) {
-	loopback.Room(t)
+func rrBadServer(t *testing.T) {
 	cases := map[string]struct {
 		serve func(net.Conn)
 		want  string
@@ -228,11 +227,11 @@ func TestRRBadServer(t *testing.T) {
 		"resets":  {func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0); c.Close() }, "reset"},
 		"refuses": {nil, "refused"},
 	}
+	tests := map[string]func(*testing.T){}
 	for name, test := range cases {
 		for _, n := range implementations() {
 			for _, flows := range []int{1, 4} {
-				t.Run(fmt.Sprintf("%s/%T/%d", name, n, flows), func(t *testing.T) {
-					t.Parallel()
+				tests[fmt.Sprintf("%s/%s/%d", name, n, flows)] = func(t *testing.T) {
 					p := loopback.Params("tcp_rr")
 					p.Streams, p.Duration = flows, time.Minute
 					p.Address = "127.0.0.1:1"
@@ -249,10 +248,11 @@ func TestRRBadServer(t *testing.T) {
 					if err == nil || !strings.Contains(err.Error(), test.want) && !strings.Contains(err.Error(), "broken pipe") {
 						t.Errorf("got %v, want %q", err, test.want)
 					}
-				})
+				}
 			}
 		}
 	}
+	loopback.AtOnce(t, tests)
 }
 
 // Unsupported parameters are reported at once.

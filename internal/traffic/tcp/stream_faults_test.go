@@ -16,7 +16,6 @@ import (
 	"tare/internal/testkit/loopback"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/studytest"
-	"tare/internal/timelimit"
 	"tare/internal/traffic"
 )
 
@@ -87,8 +86,8 @@ func impostor(t *testing.T, p traffic.Params, then func(net.Conn)) (address stri
 
 // A peer that starts correctly and then misbehaves ends the trial with a reason within the trial's
 // own deadlines, or the trial is cancelled as soon as the peer has got that far.
-func TestStreamBadServer(t *testing.T) {
-	t.Setenv(timelimit.Variable, "1") // one of them waits for a limit
+func streamBadServer(t *testing.T) {
+	tests := map[string]func(*testing.T){}
 	wait := func(t *testing.T) func(net.Conn) {
 		return func(net.Conn) { <-t.Context().Done() } // the test's context ends before its cleanup
 	}
@@ -127,8 +126,7 @@ func TestStreamBadServer(t *testing.T) {
 		}, "receive: the sender stopped after"},
 	} {
 		for _, n := range implementations() {
-			t.Run(c.what+"/"+n.name, func(t *testing.T) {
-				t.Parallel()
+			tests[c.what+"/"+n.name] = func(t *testing.T) {
 				p := loopback.Params("tcp_stream")
 				p.Direction = studytest.Direction(c.reverse)
 				if strings.Contains(c.what, "mid-trial") {
@@ -138,9 +136,10 @@ func TestStreamBadServer(t *testing.T) {
 				defer cancel(nil)
 				p.Address = impostor(t, p, c.server(t, func() { cancel(errors.New("too long")) }))
 				must.FailLine(t, "error", must.Err(stream{n}.Dial(ctx, p, nil)), c.says)
-			})
+			}
 		}
 	}
+	loopback.AtOnce(t, tests)
 }
 
 // A client without the token is refused, and its own error says so.

@@ -85,19 +85,17 @@ func TestHTTP2ClientOfNetHTTP(t *testing.T) {
 		return false
 	}
 	for _, n := range implementations() {
-		for i, kind := range []string{"http2", "http2", "grpc", "grpc"} {
-			for _, sizes := range [][2]study.Size{{0, 10}, {3 << 20, 3 << 20}} {
-				p := http2Params(kind, 2, 5, sizes[0], sizes[1])
-				p.Duration = 100 * time.Millisecond
-				if i%2 == 1 {
-					p.TLS = study.On
-				}
-				p.Address = theirs2(t, p, interim)
-				name := fmt.Sprintf("%s, %s, tls %q, %v", n.name, kind, p.TLS, sizes)
-				c := must.Get(loopback.KindOf(over(n), kind).Dial(t.Context(), p, nil))(must.Named(t, name))
-				if c.Messages == 0 || c.Window.Failed > 0 || c.Connections != 2 {
-					t.Errorf("%s: %d messages, %d connections, %v", name, c.Messages, c.Connections, c.Notes)
-				}
+		for _, c := range []struct {
+			kind, tls         string
+			request, response study.Size
+		}{{"http2", study.Off, 0, 10}, {"http2", study.On, 3 << 20, 3 << 20}, {"grpc", study.Off, 3 << 20, 3 << 20}, {"grpc", study.On, 0, 10}} {
+			p := http2Params(c.kind, 2, 5, c.request, c.response)
+			p.Duration, p.TLS = 100*time.Millisecond, c.tls
+			p.Address = theirs2(t, p, interim)
+			name := fmt.Sprintf("%s, %+v", n.name, c)
+			got := must.Get(loopback.KindOf(over(n), c.kind).Dial(t.Context(), p, nil))(must.Named(t, name))
+			if got.Messages == 0 || got.Window.Failed > 0 || got.Connections != 2 {
+				t.Errorf("%s: %d messages, %d connections, %v", name, got.Messages, got.Connections, got.Notes)
 			}
 		}
 	}

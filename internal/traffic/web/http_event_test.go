@@ -18,39 +18,43 @@ import (
 func TestHTTPEvent(t *testing.T) {
 	loopback.Room(t)
 	const first, failing = 250, 150
+	tests := map[string]func(*testing.T){}
 	for _, n := range implementations() {
-		p := httpParams(2, 0, 300, study.On)
-		p.TransactionRate, p.Warmup, p.Duration = 500, 0, 1500*time.Millisecond
-		var requests atomic.Int64
-		var clock atomic.Pointer[traffic.EventClock]
-		s := theirs(t, p, func(w http.ResponseWriter, _ *http.Request) bool {
-			at := requests.Add(1) - first
-			if at < 0 || at >= failing {
-				return false
-			}
-			if c := clock.Load(); c != nil {
-				c.Begin()
-				c.End()
-			}
-			w.WriteHeader(http.StatusServiceUnavailable)
-			return true
-		})
-		p.Address = s.Listener.Addr().String()
-		_, err := httpRequests{n}.Dial(t.Context(), p, nil)
-		must.FailFor(t, n.name, err, "the answer is 503 Service Unavailable, as did 100 before it")
+		tests[n.name] = func(t *testing.T) {
+			p := httpParams(2, 0, 300, study.On)
+			p.TransactionRate, p.Warmup, p.Duration = 500, 0, 1500*time.Millisecond
+			var requests atomic.Int64
+			var clock atomic.Pointer[traffic.EventClock]
+			s := theirs(t, p, func(w http.ResponseWriter, _ *http.Request) bool {
+				at := requests.Add(1) - first
+				if at < 0 || at >= failing {
+					return false
+				}
+				if c := clock.Load(); c != nil {
+					c.Begin()
+					c.End()
+				}
+				w.WriteHeader(http.StatusServiceUnavailable)
+				return true
+			})
+			p.Address = s.Listener.Addr().String()
+			_, err := httpRequests{n}.Dial(t.Context(), p, nil)
+			must.FailFor(t, n.name, err, "the answer is 503 Service Unavailable, as did 100 before it")
 
-		requests.Store(0)
-		p.Event, p.EventClock = "something", traffic.NewEventClock()
-		clock.Store(p.EventClock)
-		c := must.Get(httpRequests{n}.Dial(t.Context(), p, nil))(must.Named(t, n.name))
-		e := c.Window.Event
-		if e == nil || e.Due != 750 || e.Failed[httpServerError.String()] != failing || e.Due-e.Answered != failing+e.Failed["not answered in the trial"] || *e.Lost != 0 || e.Gap <= 0 {
-			t.Errorf("%s: %+v", n.name, e)
-			continue
-		}
-		m, _ := httpRequests{}.Metrics(p, c, traffic.Report{})
-		if _, rated := m["transaction_rate"]; rated || m[result.LongestGap] != e.Gap || m["loss_ratio"] != float64(e.Due-e.Answered)/750 || c.Window.Missed != 0 {
-			t.Errorf("%s: %v", n.name, m)
+			requests.Store(0)
+			p.Event, p.EventClock = "something", traffic.NewEventClock()
+			clock.Store(p.EventClock)
+			c := must.Get(httpRequests{n}.Dial(t.Context(), p, nil))(must.Named(t, n.name))
+			e := c.Window.Event
+			if e == nil || e.Due != 750 || e.Failed[httpServerError.String()] != failing || e.Due-e.Answered != failing+e.Failed["not answered in the trial"] || *e.Lost != 0 || e.Gap <= 0 {
+				t.Errorf("%s: %+v", n.name, e)
+				return
+			}
+			m, _ := httpRequests{}.Metrics(p, c, traffic.Report{})
+			if _, rated := m["transaction_rate"]; rated || m[result.LongestGap] != e.Gap || m["loss_ratio"] != float64(e.Due-e.Answered)/750 || c.Window.Missed != 0 {
+				t.Errorf("%s: %v", n.name, m)
+			}
 		}
 	}
+	loopback.AtOnce(t, tests)
 }

@@ -55,21 +55,23 @@ func scheduled(kind, event string) study.Workload {
 func TestEventsOfALab(t *testing.T) {
 	t.Parallel()
 	modes := []string{"host", "netns/bridge"}
-	run, trials := runBeside(t.Context(), t, netns.Driver{}, modes, func(s *study.Study) {
+	run, trials := runStudy(t.Context(), t, netns.Driver{}, modes, func(s *study.Study) {
 		calm := scheduled("http", "")
+		calm.Duration = study.Duration(time.Second)
 		s.Workloads = []study.Workload{scheduled("http", labdriver.LinkDown), scheduled("tcp_rr", labdriver.LinkDown), scheduled("http", labdriver.PolicyAdded), calm}
-		s.Blocks = 2
 	}, nil)
 	for _, mode := range modes {
 		if m := modeOf(t, run, mode); m.Status != result.ModeMeasured {
 			t.Errorf("%s: %s %s", mode, m.Status, m.Reason)
 		}
 	}
+	valid := 0
 	for _, tr := range trials {
-		if tr.Status != result.TrialOK {
-			t.Errorf("%s of %s: %s %s", tr.Workload, tr.Mode, tr.Status, tr.Reason)
+		if tr.Status != result.TrialOK { // a busy machine takes long to make an event, and has the trial repeated
+			must.Contain(t, tr.Reason, "which is not within the timed window")
 			continue
 		}
+		valid++
 		gap, has := tr.Metrics[result.LongestGap]
 		rate, rated := tr.Metrics["transaction_rate"]
 		if tr.Workload == "http_" {
@@ -79,7 +81,7 @@ func TestEventsOfALab(t *testing.T) {
 			continue
 		}
 		e := tr.Event
-		if e == nil || !has || rated || e.Began < 1 || e.Ended < e.Began || e.Due != 1500 || len(e.Changed) == 0 {
+		if e == nil || !has || rated || e.Began <= 0 || e.Ended < e.Began || e.Due != 1500 || len(e.Changed) == 0 {
 			t.Errorf("%s of %s: %+v, %v", tr.Workload, tr.Mode, e, tr.Metrics)
 			continue
 		}
@@ -97,7 +99,7 @@ func TestEventsOfALab(t *testing.T) {
 			}
 		}
 	}
-	if len(trials) != 4*len(modes)*2 {
+	if valid != 4*len(modes) {
 		t.Errorf("trials: %v", outcomes(trials))
 	}
 }
@@ -152,7 +154,7 @@ func TestEventsThatFail(t *testing.T) {
 	// An interruption during the event ends the run in order, with the event undone and nothing of the trial recorded.
 	undone.Store(0)
 	w := scheduled("http", "happening")
-	run, trials := runBeside(interrupted, t, eventful{event: driver.Event{Name: "happening", State: still, Happened: moved, Do: func(ctx context.Context) (func(context.Context) error, error) {
+	run, trials := runStudy(interrupted, t, eventful{event: driver.Event{Name: "happening", State: still, Happened: moved, Do: func(ctx context.Context) (func(context.Context) error, error) {
 		interrupt()
 		return hang(ctx)
 	}}}, []string{"host"}, func(s *study.Study) { s.Workloads = []study.Workload{w} }, nil)
@@ -163,7 +165,7 @@ func TestEventsThatFail(t *testing.T) {
 // A mode that lacks the event of a workload is left out of it, with the reason.
 func TestModeWithoutTheEvent(t *testing.T) {
 	t.Parallel()
-	run, trials := runBeside(t.Context(), t, netns.Driver{}, []string{"host", "host-local"}, func(s *study.Study) {
+	run, trials := runStudy(t.Context(), t, netns.Driver{}, []string{"host", "host-local"}, func(s *study.Study) {
 		s.Workloads = []study.Workload{scheduled("tcp_rr", labdriver.PolicyAdded)}
 	}, nil)
 	m := modeOf(t, run, "host-local")

@@ -16,19 +16,20 @@ import (
 // A connection that a firewall turns away, whose SYN it drops, or that it ends in the middle of a trial, ends no trial:
 // each is counted by its kind, in the trial and in the run, and the other connections go on.
 func TestFailedConnections(t *testing.T) {
-	t.Parallel()
 	needNFT(t)
 	rr := exchanges("tcp_rr")
 	rr.Flows, rr.Duration = 4, study.Duration(400*time.Millisecond)
+	crr, whole := exchanges("tcp_crr"), exchanges("tcp_crr")
+	whole.Slice, whole.Duration = study.AtOnce, study.Duration(time.Second) // each slice would wait a second for a SYN
 	for _, tt := range []struct {
 		name, rule string
 		w          study.Workload
 		holds      func(a result.Attempts) bool
 	}{
-		{"some SYNs dropped", "tcp flags & (syn|ack) == syn numgen inc mod 23 == 22 drop", exchanges("tcp_crr"), func(a result.Attempts) bool {
+		{"some SYNs dropped", "tcp flags & (syn|ack) == syn numgen inc mod 23 == 22 drop", whole, func(a result.Attempts) bool {
 			return a.Late > 0 && a.Late < a.Tried/2 && a.Failed() == 0
 		}},
-		{"some SYNs rejected", "tcp flags & (syn|ack) == syn numgen inc mod 23 == 22 reject with tcp reset", exchanges("tcp_crr"), func(a result.Attempts) bool {
+		{"some SYNs rejected", "tcp flags & (syn|ack) == syn numgen inc mod 23 == 22 reject with tcp reset", crr, func(a result.Attempts) bool {
 			return a.Refused > 0 && a.Refused < a.Tried/2 && a.TimedOut+a.Reset+a.Late == 0
 		}},
 		// The server never learns of it: its connection stays open.
@@ -37,7 +38,8 @@ func TestFailedConnections(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			run, trials := runBeside(t.Context(), t, spoiled{spoil: func(l *lab.Lab) error {
+			t.Parallel()
+			run, trials := runStudy(t.Context(), t, spoiled{spoil: func(l *lab.Lab) error {
 				return nft(l.B.NS, "table inet spoil {\nchain c { type filter hook input priority 10; policy accept; "+tt.rule+"; }\n}\n")
 			}}, []string{"host"}, func(s *study.Study) { s.Workloads = []study.Workload{tt.w} }, nil)
 			for _, tr := range trials {

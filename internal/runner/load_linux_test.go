@@ -15,7 +15,7 @@ func TestWithLoad(t *testing.T) {
 	const rate = 200e6
 	loaded := exchanges("tcp_rr")
 	loaded.WithLoad, loaded.Slice, loaded.Warmup, loaded.Duration = study.TCPLoad, study.AtOnce, study.WaitOf(300*time.Millisecond), study.Duration(time.Second)
-	run, trials := runBeside(t.Context(), t, netns.Driver{}, []string{"host", "netns/bridge"}, func(s *study.Study) {
+	run, trials := runStudy(t.Context(), t, netns.Driver{}, []string{"host", "netns/bridge"}, func(s *study.Study) {
 		s.Lab.Rate = rate
 		s.Workloads = []study.Workload{loaded}
 	}, nil)

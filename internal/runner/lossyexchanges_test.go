@@ -34,7 +34,7 @@ func TestLossyExchanges(t *testing.T) {
 	t.Parallel()
 	needNFT(t)
 	// Every 97th packet: a number that the packets of a connection do not divide, so that it is not always the same of them.
-	_, trials := runBeside(t.Context(), t, spoiled{spoil: func(l *lab.Lab) error {
+	_, trials := runStudy(t.Context(), t, spoiled{spoil: func(l *lab.Lab) error {
 		return nft(l.B.NS, "table inet spoil {\nchain c { type filter hook forward priority 10; policy accept; numgen inc mod 97 0 counter drop; }\n}\n")
 	}}, []string{"netns/published"}, func(s *study.Study) {
 		s.Workloads = []study.Workload{exchanges("tcp_rr"), exchanges("tcp_crr"), exchanges("udp_rr")}
@@ -69,6 +69,7 @@ func TestLossyExchanges(t *testing.T) {
 // A trial of which nothing arrives names where its packets were dropped and by what, with the size of
 // the packets, from its own evidence.
 func TestFailedTrialNamesItsCause(t *testing.T) {
+	t.Parallel()
 	needNFT(t)
 	_, trials := runStudy(t.Context(), t, spoiled{spoil: func(l *lab.Lab) error {
 		return nft(l.B.NS, "table inet spoil {\nchain c { type filter hook forward priority 10; policy accept; meta length > 1400 counter drop; }\n}\n")

@@ -41,6 +41,7 @@ func (d probed) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 // A path is probed once, before its first trial, by the agents of the trials. What is found is told under the study's name of the mode, and
 // the mode is measured all the same.
 func TestProbedOnce(t *testing.T) {
+	t.Parallel()
 	d := probed{times: map[string]int{}}
 	run, trials := runStudy(t.Context(), t, d, []string{"host", "netns/bridge"}, func(s *study.Study) {
 		s.Modes[1].ID, s.Blocks, s.Recreate = "mine", 2, study.RecreateEvery(1)

@@ -16,8 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/netns"
@@ -35,7 +33,7 @@ import (
 	"tare/internal/traffic/workloads"
 )
 
-func TestMain(m *testing.M) { drivertest.Main(m) }
+func TestMain(m *testing.M) { drivertest.MainWithoutLeaks(m) }
 
 // listener lets a test act on events.
 type listener struct {
@@ -54,18 +52,10 @@ func (l *listener) Handle(e live.Event) {
 // runStudy runs a study of one block on a real lab, until ctx ends.
 func runStudy(ctx context.Context, t *testing.T, d labdriver.Driver, modes []string, change func(*study.Study), on func(live.Event)) (result.Run, []result.Trial) {
 	t.Helper()
-	// What runs already is the test program's own, such as its watch on a parent.
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	return runBeside(ctx, t, d, modes, change, on)
-}
-
-// runBeside is runStudy for parallel tests, in which goroutines that are left cannot be told from those of others.
-func runBeside(ctx context.Context, t *testing.T, d labdriver.Driver, modes []string, change func(*study.Study), on func(live.Event)) (result.Run, []result.Trial) {
-	t.Helper()
 	return runAs(ctx, t, d, modes, change, on, func(c runner.Config) runner.Config { return c })
 }
 
-// runAs is runBeside with another configuration of the run.
+// runAs is runStudy with another configuration of the run.
 func runAs(ctx context.Context, t *testing.T, d labdriver.Driver, modes []string, change func(*study.Study), on func(live.Event), as func(runner.Config) runner.Config) (result.Run, []result.Trial) {
 	t.Helper()
 	testneed.NotShort(t)
@@ -144,7 +134,7 @@ func killer(t *testing.T, mode, workload string, n int, end string) func(live.Ev
 				return
 			}
 			go func() {
-				for until := time.Now().Add(timelimit.Scaled(10 * time.Second)); time.Now().Before(until); time.Sleep(2 * time.Millisecond) {
+				for until := time.Now().Add(timelimit.Scaled(10 * time.Second)); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
 					if pids := agentsOf(run, mode+"@"+end); slices.ContainsFunc(pids, talks) {
 						for _, pid := range pids {
 							must.EqualFor(t, fmt.Sprintf("kill agent %d", pid), nil, syscall.Kill(pid, syscall.SIGKILL))
@@ -192,6 +182,7 @@ func TestRun(t *testing.T) {
 		intervals int
 	}{"at once": {"netns/macvlan", nil, 2, 10}, "interleaved": {"netns/bridge", inPairs, 4, 13}} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			run, trials := runStudy(t.Context(), t, netns.Driver{}, []string{"host", c.mode}, c.change, nil)
 			if run.Status != result.RunComplete || len(trials) != c.trials || run.Trials != (result.Tally{OK: c.trials}) {
 				t.Fatalf("status %s, trials %v", run.Status, outcomes(trials))
@@ -247,7 +238,6 @@ func checkProof(t *testing.T, m result.Mode, trials []result.Trial) {
 
 // An agent killed once costs its trial with all its pairs, which is tried again in the same block.
 func TestAgentKilledOnce(t *testing.T) {
-	t.Parallel()
 	for name, c := range map[string]struct {
 		end, pair, workload string
 		change              func(*study.Study)
@@ -256,7 +246,8 @@ func TestAgentKilledOnce(t *testing.T) {
 		s.Workloads = s.Workloads[1:]
 	}}} {
 		t.Run(name, func(t *testing.T) {
-			run, trials := runBeside(t.Context(), t, netns.Driver{}, []string{"netns/bridge"}, func(s *study.Study) {
+			t.Parallel()
+			run, trials := runStudy(t.Context(), t, netns.Driver{}, []string{"netns/bridge"}, func(s *study.Study) {
 				c.change(s)
 				s.Workloads[0].Duration = study.Duration(3 * time.Second) // it lasts until it is found
 			}, killer(t, "netns/bridge", c.workload, 1, c.end))
@@ -276,7 +267,7 @@ func TestAgentKilledOnce(t *testing.T) {
 // If the agents of a trial are killed twice, its workload has no result for that mode, and the run goes on.
 func TestAgentKilledTwice(t *testing.T) {
 	t.Parallel()
-	run, trials := runBeside(t.Context(), t, netns.Driver{}, []string{"netns/published"}, func(s *study.Study) {
+	run, trials := runStudy(t.Context(), t, netns.Driver{}, []string{"netns/published"}, func(s *study.Study) {
 		w := s.Workloads[0]
 		w.ID, w.Duration = "killed", study.Duration(10*time.Minute)
 		s.Workloads = append(s.Workloads, w)
@@ -304,6 +295,7 @@ func (d unproven) Provision(ctx context.Context, o labdriver.Order) (*driver.Pat
 
 // A mode whose proof fails is void and has no figure.
 func TestVoidMode(t *testing.T) {
+	t.Parallel()
 	run, trials := runStudy(t.Context(), t, unproven{}, []string{"host", "netns/macvlan"}, nil, nil)
 	if m := modeOf(t, run, "netns/macvlan"); m.Status != result.ModeVoid || !strings.Contains(m.Reason, "the bridge did not count") {
 		t.Errorf("mode %+v", m)
@@ -317,6 +309,7 @@ func TestVoidMode(t *testing.T) {
 // A run reports the rate of each interleaved mode during its trial. It can be interrupted at any time,
 // and then records nothing of that trial and leaves nothing behind.
 func TestInterrupted(t *testing.T) {
+	t.Parallel()
 	ctx, enough := context.WithCancel(t.Context())
 	defer enough()
 	heard := map[string]int{}

@@ -32,6 +32,7 @@ func TestSetUpIsMeasured(t *testing.T) {
 	modes := []string{"host", "host-local", "netns/published", "netns/bridge", "netns/ptp", "netns/colocated", "netns/macvlan", "netns/vxlan"}
 	for _, family := range []string{study.IPv4, study.IPv6} {
 		t.Run(family, func(t *testing.T) {
+			t.Parallel()
 			run, trials := runStudy(t.Context(), t, netns.Driver{}, modes, setUps(family, 2), nil)
 			if len(trials) != 2*len(modes) || run.Trials.OK != len(trials) {
 				t.Fatalf("trials %v", outcomes(trials))
@@ -59,6 +60,7 @@ func TestSetUpIsMeasured(t *testing.T) {
 
 // Other workloads are measured on the path that the last set-up has made.
 func TestSetUpBesideOthers(t *testing.T) {
+	t.Parallel()
 	run, trials := runStudy(t.Context(), t, netns.Driver{}, []string{"host", "netns/published"}, func(s *study.Study) {
 		others := s.Workloads
 		setUps(study.IPv4, 2)(s)
@@ -71,6 +73,7 @@ func TestSetUpBesideOthers(t *testing.T) {
 
 // A server that listens late is reached by so much later.
 func TestSetUpOfLateServer(t *testing.T) {
+	t.Parallel()
 	const late = 300 * time.Millisecond
 	run, trials := runAs(t.Context(), t, netns.Driver{}, []string{"netns/published"}, setUps(study.IPv4, 1), nil,
 		func(c runner.Config) runner.Config { return runner.WithServerLate(c, late) })
@@ -92,6 +95,7 @@ func (d around) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 
 // An answer that did not come over the path of the mode is void.
 func TestSetUpAroundThePathIsVoid(t *testing.T) {
+	t.Parallel()
 	run, trials := runStudy(t.Context(), t, around{}, []string{"netns/published"}, setUps(study.IPv4, 2), nil)
 	if len(trials) != 1 || !trials[0].Void || trials[0].Metrics != nil || !strings.Contains(trials[0].Reason, "counter ") {
 		t.Errorf("trials %v, %+v", outcomes(trials), trials)
@@ -117,6 +121,7 @@ func (d silent) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 
 // A set-up that could not be measured fails its trial, which is tried again, and leaves the others their mode.
 func TestSetUpThatFails(t *testing.T) {
+	t.Parallel()
 	failed := 0
 	run, trials := runStudy(t.Context(), t, silent{failed: &failed}, []string{"netns/published"}, func(s *study.Study) {
 		others := s.Workloads

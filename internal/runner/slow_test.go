@@ -53,7 +53,7 @@ func sustains(goodput, rate float64) bool {
 func TestSlowLink(t *testing.T) {
 	t.Parallel()
 	const rate = 10e6
-	_, trials := runBeside(t.Context(), t, netns.Driver{}, []string{"host", "netns/bridge"}, bulk(func(s *study.Study) { s.Lab.Rate = rate }), nil)
+	_, trials := runStudy(t.Context(), t, netns.Driver{}, []string{"host", "netns/bridge"}, bulk(func(s *study.Study) { s.Lab.Rate = rate }), nil)
 	values, reasons := goodputs(trials)
 	for _, mode := range []string{"host", "netns/bridge"} {
 		if got := values[mode]; !sustains(got, rate) {
@@ -87,7 +87,7 @@ func TestBurstIsNotGoodput(t *testing.T) {
 			}
 			// What the receiver holds back until a lost packet has come again is at most 2.6 % of such a window.
 			long := bulk(func(s *study.Study) { s.Workloads[0].Duration = study.Duration(2 * time.Second) })
-			made, trials := runBeside(t.Context(), t, spoiled{spoil: shape}, []string{"host", "netns/bridge"}, long, nil)
+			made, trials := runStudy(t.Context(), t, spoiled{spoil: shape}, []string{"host", "netns/bridge"}, long, nil)
 			values, reasons := goodputs(trials)
 			if got := values["netns/bridge"]; !sustains(got, rate) {
 				t.Errorf("%.4g bit/s, want %.4g\n%s", got, carries(rate), reasons)

@@ -30,49 +30,52 @@ func TestTailPassOnALab(t *testing.T) {
 		testneed.Missing(t, testneed.Other, "a kernel with "+waits+" (Linux 6.11)")
 	}
 	for _, tails := range []string{study.Off, study.On} {
-		var published *lab.Lab
-		ctx, end := context.WithCancel(t.Context())
-		defer end()
-		var measured atomic.Int32
-		run, _ := runStudy(ctx, t, spoiled{spoil: func(l *lab.Lab) error {
-			if strings.Contains(l.Spec.Label, "published") {
-				published = l
+		t.Run(tails, func(t *testing.T) {
+			t.Parallel()
+			var published *lab.Lab
+			ctx, end := context.WithCancel(t.Context())
+			defer end()
+			var measured atomic.Int32
+			run, _ := runStudy(ctx, t, spoiled{spoil: func(l *lab.Lab) error {
+				if strings.Contains(l.Spec.Label, "published") {
+					published = l
+				}
+				return nil
+			}}, []string{"host", "netns/published"}, func(s *study.Study) {
+				s.Workloads, s.Blocks, s.Tails = []study.Workload{exchanges("tcp_rr")}, 3, tails
+				s.Workloads[0].RequestSize, s.Workloads[0].Placement = 200, study.Free
+			}, func(e live.Event) {
+				over, ok := e.(live.TrialEnded)
+				switch {
+				case !ok:
+				case over.Trial.TailRate > 0: // one round is enough
+					if measured.Add(1) == 2 {
+						end()
+					}
+				case over.Trial.Block == 3 && over.Trial.Mode == "host" && tails == study.On:
+					// Only a request is as long as 252 bytes.
+					err := errors.Join(published.A.NS.Sysctl(waits, "1000000"), nft(published.B.NS,
+						"table inet spoil {\nchain c { type filter hook forward priority 10; policy accept; meta length 252 limit rate 30/minute burst 1 packets drop; }\n}\n"))
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+			at := slices.IndexFunc(run.Cells, func(c result.Cell) bool { return c.Metric == "rtt_p999" && c.Mode == "netns/published" })
+			if at < 0 {
+				t.Fatalf("no 99.9th percentile: %+v", run.Cells)
 			}
-			return nil
-		}}, []string{"host", "netns/published"}, func(s *study.Study) {
-			s.Workloads, s.Blocks, s.Tails = []study.Workload{exchanges("tcp_rr")}, 3, tails
-			s.Workloads[0].RequestSize, s.Workloads[0].Placement = 200, study.Free
-		}, func(e live.Event) {
-			over, ok := e.(live.TrialEnded)
-			switch {
-			case !ok:
-			case over.Trial.TailRate > 0: // one round is enough
-				if measured.Add(1) == 2 {
-					end()
+			c := run.Cells[at]
+			if tails == study.Off {
+				if c.Value == nil || c.Verdict != "" || c.Ratio != nil || c.Tail != nil {
+					t.Errorf("without the pass: %+v", c)
 				}
-			case over.Trial.Block == 3 && over.Trial.Mode == "host" && tails == study.On:
-				// Only a request is as long as 252 bytes.
-				err := errors.Join(published.A.NS.Sysctl(waits, "1000000"), nft(published.B.NS,
-					"table inet spoil {\nchain c { type filter hook forward priority 10; policy accept; meta length 252 limit rate 30/minute burst 1 packets drop; }\n}\n"))
-				if err != nil {
-					t.Error(err)
-				}
+				must.Contain(t, c.Unjudged, "it needs the tail pass (--tails)")
+				return
+			}
+			if c.Tail == nil || !(c.Tail.Rate > 0) || c.Tail.Exchanges == 0 || c.Value == nil || *c.Value < 0.97 || *c.Value > 3 {
+				t.Errorf("with the pass: %+v, value %v, %+v", c, c.Value, c.Tail)
 			}
 		})
-		at := slices.IndexFunc(run.Cells, func(c result.Cell) bool { return c.Metric == "rtt_p999" && c.Mode == "netns/published" })
-		if at < 0 {
-			t.Fatalf("no 99.9th percentile: %+v", run.Cells)
-		}
-		c := run.Cells[at]
-		if tails == study.Off {
-			if c.Value == nil || c.Verdict != "" || c.Ratio != nil || c.Tail != nil {
-				t.Errorf("without the pass: %+v", c)
-			}
-			must.Contain(t, c.Unjudged, "it needs the tail pass (--tails)")
-			continue
-		}
-		if c.Tail == nil || !(c.Tail.Rate > 0) || c.Tail.Exchanges == 0 || c.Value == nil || *c.Value < 0.97 || *c.Value > 3 {
-			t.Errorf("with the pass: %+v, value %v, %+v", c, c.Value, c.Tail)
-		}
 	}
 }

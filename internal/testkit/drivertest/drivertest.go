@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"tare/internal/agent"
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
@@ -36,6 +38,19 @@ import (
 // drivers start the running program in their sandboxes. Tests of an ordinary user run as
 // root of a user namespace. Call it from TestMain.
 func Main(m *testing.M) { mainOf(m.Run) }
+
+// MainWithoutLeaks is Main for tests that must not leave a goroutine behind.
+func MainWithoutLeaks(m *testing.M) {
+	mainOf(func() int {
+		ours := goleak.IgnoreCurrent()
+		code := m.Run()
+		if err := goleak.Find(ours); err != nil && code == 0 {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return code
+	})
+}
 
 // MainInNamespaces is Main for tests that list or remove what all runs of the machine have left, or
 // whose engines would see those of other tests: as root they run in namespaces of their own.

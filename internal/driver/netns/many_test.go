@@ -23,6 +23,7 @@ func TestAloneManyPairs(t *testing.T) {
 
 // One subnet has addresses for the endpoints of MaxPairs pairs, and not for more.
 func TestMaxPairsOnOneSubnet(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{"netns/colocated", "netns/macvlan", "netns/vxlan"} {
 		t.Run(mode, func(t *testing.T) {
 			many := drivertest.SpecOn(drivertest.Spec(t, nil), driver.Order{Mode: mode, Pairs: driver.MaxPairs + 1})

@@ -16,16 +16,17 @@ import (
 func TestMain(m *testing.M) { drivertest.Main(m) }
 
 func TestConformance(t *testing.T) {
-	t.Parallel()
-	var drawn []string
 	for _, m := range (netns.Driver{}).Modes() {
-		if !slices.Contains(programs(), m.ID) {
-			drawn = append(drawn, m.ID)
-		}
+		t.Run(m.ID, func(t *testing.T) {
+			t.Parallel()
+			only, pairs := drivertest.Only(netns.Driver{}, m.ID), 2
+			if slices.Contains(programs(), m.ID) {
+				pairs = 1
+				drivertest.ConformancePairs(t, only)
+			}
+			drivertest.Conformance(t, only, pairs)
+		})
 	}
-	drivertest.Conformance(t, drivertest.Only(netns.Driver{}, drawn...), 2)
-	drivertest.Conformance(t, drivertest.Only(netns.Driver{}, programs()...), 1)
-	drivertest.ConformancePairs(t, drivertest.Only(netns.Driver{}, programs()...))
 }
 
 // programs are the modes beside whose paths the devices of other pairs are drawn.

@@ -54,6 +54,7 @@ func TestRules(t *testing.T) {
 		{"nft-map", withoutDecoys},
 	} {
 		t.Run(tt.kind, func(t *testing.T) {
+			t.Parallel()
 			s := withRules(t, "netns/published", map[string]string{"rules": "3000", "rules_kind": tt.kind})
 			if got := fact(s.Path.Facts, "with rules"); got != "3000" {
 				t.Errorf("the facts tell %q rules: %+v", got, s.Path.Facts)

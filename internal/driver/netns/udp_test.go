@@ -121,6 +121,7 @@ func TestDatagrams(t *testing.T) {
 	d := netns.Driver{}
 	for _, m := range d.Modes() {
 		t.Run(m.ID, func(t *testing.T) {
+			t.Parallel()
 			s := drivertest.Provision(t, d, m.ID, nil)
 			for _, echo := range []bool{false, true} {
 				ipv6 := echo && s.Lab.IPv6
@@ -134,6 +135,7 @@ func TestDatagrams(t *testing.T) {
 
 // Datagrams that a limited underlay drops do not make its path void.
 func TestDatagramsThatAreLost(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{"host", "netns/bridge", "netns/vxlan"} {
 		s := drivertest.Provision(t, netns.Driver{}, mode, func(l *lab.Spec) { l.Rate = 1e6 })
 		before := s.Snapshot(t)

@@ -18,8 +18,15 @@ import (
 // are not drawn.
 func TestConformance(t *testing.T) {
 	drivertest.NeedEngine(t)
-	drivertest.Conformance(t, packaged("docker/published", "docker/bridge", "docker/to-host", "docker/userland-proxy", "docker/nat"), 1)
-	drivertest.Conformance(t, packaged("docker/host", "docker/colocated", "docker/macvlan"), 2)
+	for mode, pairs := range map[string]int{
+		"docker/published": 1, "docker/bridge": 1, "docker/to-host": 1, "docker/userland-proxy": 1, "docker/nat": 1,
+		"docker/host": 2, "docker/colocated": 2, "docker/macvlan": 2,
+	} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			drivertest.Conformance(t, packaged(mode), pairs)
+		})
+	}
 }
 
 // Other modes of the packaged engine: of a Swarm, of kernels with more devices, and with other routes.

@@ -53,8 +53,8 @@ func whole() map[string][]string {
 // longest, so that they end together. Of the packages with labs, those in no chain are a chain of their own.
 func chains() []group {
 	return []group{
-		chain("the program: whole runs, signals, kills, faults, a page in a browser", "internal/cli", "internal/faults", "internal/browser"),
-		chain("the workloads over loopback, and trials", "internal/traffic/tcp", "internal/traffic/web", "internal/traffic/udp", "internal/runner", "internal/agent", "internal/traffic/hostile"),
+		chain("the program: whole runs, signals, kills, faults, a page in a browser", "internal/cli", "internal/faults", "internal/browser", "internal/agent", "internal/traffic/hostile"),
+		chain("trials, and the workloads over loopback", "internal/runner", "internal/traffic/tcp", "internal/traffic/web", "internal/traffic/udp"),
 		{about: "labs and engines", parallel: 1, pkgs: labs},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -17,6 +18,19 @@ import (
 	"tare/internal/testkit/drivertest"
 	"tare/internal/testkit/must"
 )
+
+// What doctor finds of engines in the programs of this machine.
+func TestEnginesDoctor(t *testing.T) {
+	needRoot(t)
+	drivertest.NeedEngine(t)
+	p := start(t, t.TempDir(), "doctor")
+	p.ends(t, 0)
+	for _, mode := range []string{"netns/bridge", "docker/bridge", "docker/published"} {
+		if !regexp.MustCompile(`(?m)^  ` + mode + ` +ok`).MatchString(p.stdout.String()) {
+			t.Errorf("%s cannot be built:\n%s", mode, p.stdout.String())
+		}
+	}
+}
 
 // A run on two engines that exist, here those of a lab, and one on a single one:
 // all modes measured, the engines told, and nothing left on them.

@@ -101,7 +101,9 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			root, err := filepath.Abs("../..")
 			e.Setenv("ROOT", root)
-			return err
+			program, perr := exec.LookPath("tare")
+			e.Setenv("BIN", filepath.Dir(program)) // with the commands of the tests alone
+			return errors.Join(err, perr)
 		},
 		RequireUniqueNames: true,
 	})

@@ -106,7 +106,6 @@ func TestMemoryOfAnyInput(t *testing.T) {
 		{args: []string{"report", "steps"}, exit: refused, said: "too large"},
 		{args: []string{"report", "series"}, exit: refused, said: "too large"},
 		{args: []string{"report", "metrics"}, exit: refused, said: "too large"},
-		{args: []string{"compare", "metrics", "series"}, exit: refused, said: "too large"},
 		{args: []string{"ls", "sparse run"}, exit: fine},
 		{args: []string{"ls", "text"}, exit: fine},
 		{args: []string{"ls", "steps"}, exit: fine},

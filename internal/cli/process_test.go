@@ -151,6 +151,11 @@ workloads:
   - {workload: tcp_rr, transaction_rate: 500, request_size: 32KiB, response_size: 32KiB, warmup: 50ms, duration: 500ms}
 `
 
+// shortStudy is longStudy with two blocks of shorter trials.
+func shortStudy() string {
+	return strings.NewReplacer("blocks: 20", "blocks: 2", "duration: 500ms", "duration: 200ms").Replace(longStudy)
+}
+
 // studyIn writes a study into a directory that everybody may enter.
 func studyIn(t *testing.T, text string) string {
 	t.Helper()

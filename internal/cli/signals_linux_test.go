@@ -161,7 +161,7 @@ func TestDoctorEndsInOrder(t *testing.T) {
 func TestNobodyReadsStdout(t *testing.T) {
 	t.Parallel()
 	needRoot(t)
-	dir := studyIn(t, strings.Replace(longStudy, "blocks: 20", "blocks: 2", 1))
+	dir := studyIn(t, shortStudy())
 	out := filepath.Join(dir, "run")
 	r, w, err := os.Pipe()
 	must.Do(t, err)

@@ -41,8 +41,8 @@ settle: 10ms
 modes: [host, host-local, netns/published, netns/bridge, netns/colocated, netns/macvlan, netns/vxlan]
 invalid: {steal: off, others: off, unsettled: off}
 workloads:
-  - {workload: tcp_stream, rate: 200Mbit/s, write_size: 16KiB, warmup: 50ms, duration: 400ms}
-  - {workload: tcp_rr, transaction_rate: 500, request_size: 32KiB, response_size: 32KiB, warmup: 50ms, duration: 400ms}
+  - {workload: tcp_stream, rate: 200Mbit/s, write_size: 16KiB, warmup: 50ms, duration: 200ms}
+  - {workload: tcp_rr, transaction_rate: 500, request_size: 32KiB, response_size: 32KiB, warmup: 50ms, duration: 200ms}
 `
 
 // An ordinary user measures the same modes inside a user namespace.

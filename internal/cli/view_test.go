@@ -154,7 +154,7 @@ func testLiveView(t *testing.T, end func(*atTerminal) error) {
 func TestDumbTerminal(t *testing.T) {
 	t.Parallel()
 	needLab(t)
-	dir := studyIn(t, strings.Replace(longStudy, "blocks: 20", "blocks: 2", 1))
+	dir := studyIn(t, shortStudy())
 	a := runAt(t, 80, 30, []string{"TERM=dumb"}, "run", filepath.Join(dir, "study.yaml"), "--out", filepath.Join(dir, "run"))
 	<-a.read
 	if err := a.cmd.Wait(); err != nil {

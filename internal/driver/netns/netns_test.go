@@ -38,8 +38,8 @@ func TestRate(t *testing.T) {
 	for _, mode := range []string{"host", "netns/vxlan"} {
 		s := drivertest.Provision(t, netns.Driver{}, mode, func(l *lab.Spec) { l.Rate = rate })
 		goodput := stream(t, s)
-		// The bucket's burst may add a little in a short window.
-		if goodput > 1.2*rate || goodput < 0.1*rate {
+		// The bucket's burst, and what the buffer of a receiver that got no CPU held, add to a short window.
+		if goodput > 2*rate || goodput < 0.1*rate {
 			t.Errorf("%s: %.3g bit/s over a limit of %.3g", mode, goodput, rate)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/strongswan/govici/vici"
@@ -56,22 +57,24 @@ func FuzzPackets(f *testing.F) {
 	f.Add([]byte("\xff\xff\xff\xff\x01"))
 	f.Add(slices.Concat(packet(5), packet(7, "\x07list-sa", strings.Repeat(open("a"), 5000))))
 	f.Fuzz(func(t *testing.T, answer []byte) {
-		sources := []io.Reader{bytes.NewReader(answer), bytes.NewReader(nil)} // commands, events
-		c := &charon{Process: &daemon.Process{Process: process.New("charon of host a", "charon")}}
-		session := must.Get(vici.NewSession(vici.WithDialContext(func(context.Context, string, string) (net.Conn, error) {
-			conn := replay{sources[0]}
-			sources = sources[1:]
-			c.conns = append(c.conns, conn)
-			return &packets{Conn: conn}, nil
-		})))(t)
-		c.session = session
-		got, err := c.installedSA()
-		switch {
-		case err != nil && strings.ContainsAny(err.Error(), "\n\r\x1b"):
-			t.Errorf("the error %q is not on one line", err)
-		case err == nil && got.cipher == "" && got.keyExchange == "":
-			t.Errorf("%+v of %q", got, answer)
-		}
+		synctest.Test(t, func(t *testing.T) { // the client waits for an answer that does not come
+			sources := []io.Reader{bytes.NewReader(answer), bytes.NewReader(nil)} // commands, events
+			c := &charon{Process: &daemon.Process{Process: process.New("charon of host a", "charon")}}
+			session := must.Get(vici.NewSession(vici.WithDialContext(func(context.Context, string, string) (net.Conn, error) {
+				conn := replay{sources[0]}
+				sources = sources[1:]
+				c.conns = append(c.conns, conn)
+				return &packets{Conn: conn}, nil
+			})))(t)
+			c.session = session
+			got, err := c.installedSA()
+			switch {
+			case err != nil && strings.ContainsAny(err.Error(), "\n\r\x1b"):
+				t.Errorf("the error %q is not on one line", err)
+			case err == nil && got.cipher == "" && got.keyExchange == "":
+				t.Errorf("%+v of %q", got, answer)
+			}
+		})
 	})
 }
 

@@ -185,32 +185,6 @@ func containsAny(s string, parts []string) bool {
 	return false
 }
 
-// crrFakeServer accepts the control connection and passes all others to fn.
-func crrFakeServer(t *testing.T, p traffic.Params, fn func(net.Conn)) string {
-	t.Helper()
-	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for first := true; ; first = false {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			t.Cleanup(func() { c.Close() })
-			if !first {
-				go fn(c)
-				continue
-			}
-			if _, err := io.ReadFull(c, make([]byte, len(p.Token))); err == nil {
-				_, _ = c.Write([]byte{goByte})
-			}
-		}
-	}()
-	t.Cleanup(func() { l.Close(); <-done })
-	return l.Addr().String()
-}
-
 // An endpoint that exits or is cancelled ends the other one. A client without the token is never
 // served.
 func TestCRRPeerExits(t *testing.T) {

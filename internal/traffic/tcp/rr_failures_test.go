@@ -17,34 +17,6 @@ import (
 	"tare/internal/traffic"
 )
 
-// rrFakeServer starts a trial of tcp_rr with that many flows, and passes each connection to fn.
-func rrFakeServer(t *testing.T, p traffic.Params, fn func(flow int, c net.Conn)) string {
-	t.Helper()
-	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		var all []net.Conn
-		for range p.Streams {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			t.Cleanup(func() { c.Close() })
-			if _, err := io.ReadFull(c, make([]byte, len(p.Token))); err != nil {
-				return
-			}
-			all = append(all, c)
-		}
-		for i, c := range all {
-			_, _ = c.Write([]byte{goByte})
-			go fn(i, c)
-		}
-	}()
-	t.Cleanup(func() { l.Close(); <-done })
-	return l.Addr().String()
-}
-
 // answer answers so many requests, all for a negative number, and reports whether there were so many.
 func answer(c net.Conn, p traffic.Params, n int) bool {
 	for ; n != 0; n-- {
@@ -99,6 +71,7 @@ func twoFail(t *testing.T, n path, p traffic.Params, answers int) traffic.Report
 	t.Helper()
 	p.Streams = 4
 	for ; p.Duration < timelimit.Scaled(30*time.Second); p.Duration, p.Rounds = 2*p.Duration, 2*p.Rounds {
+		p := p
 		var failed, others atomic.Int64
 		p.Address = rrFakeServer(t, p, func(flow int, c net.Conn) {
 			switch came := answer(c, p, answers); {

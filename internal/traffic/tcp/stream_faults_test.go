@@ -63,27 +63,6 @@ func refused(t *testing.T, w stream, p traffic.Params, what, says string) {
 	}
 }
 
-// impostor acts as a server that knows the protocol up to its go, and then passes on the
-// connection.
-func impostor(t *testing.T, p traffic.Params, then func(net.Conn)) (address string) {
-	t.Helper()
-	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		c, err := l.Accept()
-		if err != nil {
-			return
-		}
-		defer c.Close()
-		if _, err := io.ReadFull(c, make([]byte, len(p.Token))); err == nil {
-			then(c)
-		}
-	}()
-	t.Cleanup(func() { l.Close(); <-over })
-	return l.Addr().String()
-}
-
 // A peer that starts correctly and then misbehaves ends the trial with a reason within the trial's
 // own deadlines, or the trial is cancelled as soon as the peer has got that far.
 func streamBadServer(t *testing.T) {

@@ -91,6 +91,7 @@ func TestRealTools(t *testing.T) {
 		for _, kind := range []string{tcpStream, udpStream} {
 			for _, direction := range []string{study.Forward, study.Reverse, study.Both} {
 				t.Run(name+"/"+kind+"/"+direction, func(t *testing.T) {
+					t.Parallel()
 					need(t, executables[name])
 					p := params(name, kind)
 					p.Direction = direction

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/testkit/loopback"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 	"tare/internal/traffic/dns"
@@ -20,7 +21,7 @@ func newDNS(n socket.UDP) traffic.Workload { return dnsQueries{rr{n}} }
 
 // Every pair of implementations answers every query on every flow, in a closed and an open loop.
 func TestUDPDNS(t *testing.T) {
-	room(t)
+	loopback.Room(t)
 	for pairing, ends := range pairings(newDNS) {
 		for _, c := range []struct {
 			flows   int
@@ -64,7 +65,7 @@ func TestUDPDNS(t *testing.T) {
 
 // The slices of a trial share its flows, and each counts its own window.
 func TestUDPDNSSlices(t *testing.T) {
-	room(t)
+	loopback.Room(t)
 	for pairing, ends := range pairings(newDNS) {
 		p := params("udp_dns")
 		p.Streams, p.Slice, p.Rounds = 4, 20*time.Millisecond, 3
@@ -88,7 +89,7 @@ func TestUDPDNSSlices(t *testing.T) {
 // A query without an answer is lost, in the counts and in the loss ratio, and its flow goes on. An
 // answer that is late, duplicated, of another zone or wrong does not count.
 func TestUDPDNSLost(t *testing.T) {
-	room(t)
+	loopback.Room(t)
 	for _, n := range []socket.UDP{socket.FastestUDP(), portable()} {
 		p := params("udp_dns")
 		p.Streams, p.Warmup, p.Duration = 2, 0, 900*time.Millisecond
@@ -132,7 +133,7 @@ func TestUDPDNSLost(t *testing.T) {
 // A peer without the token is refused, and queries that others send, even for a name of the trial,
 // are neither counted nor answered.
 func TestUDPDNSForeign(t *testing.T) {
-	room(t)
+	loopback.Room(t)
 	for pairing, ends := range pairings(newDNS) {
 		p := params("udp_dns")
 		p.Duration = 400 * time.Millisecond
@@ -197,7 +198,7 @@ func queryOf(t *testing.T, token string) []byte {
 
 // Both endpoints of a cancelled trial end at once, and a client whose server exits fails.
 func TestUDPDNSEnds(t *testing.T) {
-	room(t)
+	loopback.Room(t)
 	for pairing, ends := range pairings(newDNS) {
 		p := params("udp_dns")
 		p.Streams, p.Duration = 3, time.Minute
@@ -218,15 +219,9 @@ func TestUDPDNSEnds(t *testing.T) {
 	}
 }
 
-// room raises GOMAXPROCS for threads in raw system calls, as an agent does.
-func room(t *testing.T) {
-	old := runtime.GOMAXPROCS(max(8, runtime.NumCPU()))
-	t.Cleanup(func() { runtime.GOMAXPROCS(old) })
-}
-
 // The fast implementation does not allocate per query.
 func TestUDPDNSAllocatesNothing(t *testing.T) {
-	room(t)
+	loopback.Room(t)
 	for _, flows := range []int{1, 8} {
 		p := params("udp_dns")
 		p.Streams, p.Warmup, p.Duration = flows, 0, time.Second

@@ -16,7 +16,9 @@ func (c *Cluster) ciliumControl(t testing.TB) []step {
 }
 
 // ciliumSysctls are settings of the whole machine that Cilium's agent writes.
-var ciliumSysctls = map[string]string{"kernel/unprivileged_bpf_disabled": "1", "kernel/timer_migration": "0"}
+func ciliumSysctls() map[string]string {
+	return map[string]string{"kernel/unprivileged_bpf_disabled": "1", "kernel/timer_migration": "0"}
+}
 
 // cilium returns the steps that give a node its network: the agent, which compiles the programs of its kernel with
 // clang, and writes the configuration of its plugin when it is ready.

@@ -196,7 +196,7 @@ func (c *Cluster) boot(t testing.TB, h *lab.Host, name string, steps []step) {
 		"kernel/keys/root_maxkeys": "1000000", "kernel/keys/root_maxbytes": "25000000",
 	}
 	if c.options.CNI == Cilium {
-		maps.Copy(sysctls, ciliumSysctls)
+		maps.Copy(sysctls, ciliumSysctls())
 	}
 	spec, err := json.Marshal(initSpec{Hostname: name, Logs: logs, Sysctls: sysctls, Steps: steps})
 	if err != nil {

@@ -70,6 +70,7 @@ func TestRemovedDuringTeardown(t *testing.T) {
 	dir := must.Get(store.Create(filepath.Join(t.TempDir(), "run")))(t)
 	defer dir.Close()
 	r := newRun(Config{Study: scriptOf("host").study, Dir: dir, Listener: silent{}, Machines: driver.HostInfo{Hosts: labdriver.Hosts(), CPUs: []int{0}}})
+	defer r.observer.Close()
 	must.Do(t, os.RemoveAll(dir.Path()))
 	if err := r.conclude(); !errors.Is(err, store.ErrGone) || strings.Contains(err.Error(), "\n") || r.out.Status != result.RunFailed {
 		t.Errorf("%s: %v", r.out.Status, err)

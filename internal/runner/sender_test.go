@@ -39,7 +39,9 @@ func toolTrial(t *testing.T, asked study.Evidence, name string, says int64, coun
 			return r, nil
 		}})
 	}
-	observed(evidence.New(evidence.Config{Asked: asked}), tr)
+	o := evidence.New(evidence.Config{Asked: asked})
+	t.Cleanup(func() { must.Do(t, o.Close()) })
+	observed(o, tr)
 	tr.observed.ReadStacksBefore(t.Context())
 	tr.observed.ReadStacksAfter(t.Context())
 	return tr

@@ -32,6 +32,7 @@ func TestResumedOnAnotherMachine(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRun(Config{Study: study.Study{Seed: 1}, Machines: driver.HostInfo{Report: machine("0x1", "2040 ns")}, Listener: silent{}, Resumed: tt.resumed})
+			defer r.observer.Close()
 			r.warnResumed()
 			must.Equal(t, tt.want, r.out.Warnings)
 		})

@@ -188,13 +188,11 @@ func (p *path) mustReachProxy(ctx context.Context, pair int, e *endpoint) ([]pat
 	if !e.Client {
 		own, other = driver.Reverse, driver.ForwardAtLeast
 	}
-	carry := func(at pathspec.Place, dev pathspec.Device, sent, received string) {
-		p.ReadDevice(at, dev)
-		p.AddRules(driver.Rule{Counter: dev.Counter(at, sent), Expect: own, Pair: pair}, driver.Rule{Counter: dev.Counter(at, received), Expect: other, Pair: pair})
-	}
-	carry(e.Place, device(e.Link), "tx_bytes", "rx_bytes")
+	eth := device(e.Link)
+	p.ReadDevice(e.Place, eth)
+	p.AddRules(driver.Rule{Counter: eth.Counter(e.Place, "tx_bytes"), Expect: own, Pair: pair}, driver.Rule{Counter: eth.Counter(e.Place, "rx_bytes"), Expect: other, Pair: pair})
 	if plug.IsVeth {
-		carry(e.Host.Place, plug.Veth, "rx_bytes", "tx_bytes")
+		p.read.HostEndMustCarry(pair, &e.Endpoint, plug, other, own)
 	}
 	return e.steps(plug), nil
 }

@@ -30,7 +30,7 @@ func read(t *testing.T, l *lab.Lab, h *lab.Host) *remote.Host {
 
 // gone waits until a host's agent is known to have exited.
 func gone(h *remote.Host) bool {
-	for until := time.Now().Add(10 * time.Second); h.Monitor.Err() == nil; time.Sleep(time.Millisecond) {
+	for until := time.Now().Add(timelimit.Scaled(10 * time.Second)); h.Monitor.Err() == nil; time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {
 			return false
 		}
@@ -190,7 +190,7 @@ func TestForeignConnections(t *testing.T) {
 	a, b := read(t, l, l.A), read(t, l, l.B)
 	p := remote.Path{Spec: &pathspec.Path{Mode: "host", PairCount: 1}, A: a, B: b}
 	on := netip.AddrPortFrom(l.B.Addr[0], pathspec.FirstPort)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), timelimit.Scaled(30*time.Second))
 	defer cancel()
 	hammering := make(chan error, 1)
 	go func() {

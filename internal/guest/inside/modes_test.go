@@ -89,7 +89,7 @@ var guests = []guest{
 		},
 	}},
 	{name: "netkit", least: "6.7", tests: []tested{
-		{name: "netkit", folder: "internal/driver/netns", run: "TestConformance/netns/netkit_beside_a_cable", missing: "the kernel lacks netkit devices"},
+		{name: "netkit", folder: "internal/driver/netns", run: "TestConformance/netns/netkit/netns/netkit_beside_a_cable", missing: "the kernel lacks netkit devices"},
 	}, runs: [][]mode{
 		{
 			{id: "host"},

@@ -13,9 +13,8 @@ import (
 	"tare/internal/traffic/http1"
 )
 
-// A probe over http is a request with a tag that the token gives, and its response with another. The body of the
-// X
-// The header fields of a response with what the server saw.
+// A probe over HTTP is a request with a tag that the token gives, and its response with another. The header fields of the response have what
+// the server saw: the address of its peer, and who the proxy says has sent the request.
 const (
 	seenField      = "Tare-Seen"
 	forwardedField = "Tare-Forwarded"
@@ -23,9 +22,6 @@ const (
 
 // maxHTTPProbe bounds the body of a message, in bytes. One that a proxy answers by itself may have a page of errors.
 const maxHTTPProbe = 64 << 10
-
-// forwardedFor is the header field in which proxies name the client whose request they forward.
-const forwardedFor = "X-Forwarded-For"
 
 // answerHTTPProbe answers the first request of a connection if it has the tag of the token.
 func answerHTTPProbe(token string) responder {
@@ -40,7 +36,7 @@ func answerHTTPProbe(token string) responder {
 		if subtle.ConstantTimeCompare(tag, []byte(http1.RequestTag(token))) != 1 {
 			return false, false
 		}
-		by, _ := r.Head().Field(forwardedFor)
+		by, _ := r.Head().Field(http1.ForwardedFor)
 		_, err := conn.Write(http1.Response{Status: http1.StatusOK, Close: true, Fields: []http1.Field{
 			{Name: "Cache-Control", Value: "no-store"}, {Name: http1.TagField, Value: http1.ResponseTag(token)},
 			{Name: seenField, Value: conn.Peer().String()}, {Name: forwardedField, Value: string(by)},

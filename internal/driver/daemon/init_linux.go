@@ -98,7 +98,12 @@ func mountRun(o initConfig) error {
 	}
 	isolate := PrivateRun
 	if o.Groups != "" {
-		isolate = func() error { return errors.Join(private.IsolateMounts(), private.EnterGroups(o.Groups)) }
+		isolate = func() error {
+			if err := private.IsolateMounts(); err != nil {
+				return err // what EnterGroups mounts could reach the machine
+			}
+			return private.EnterGroups(o.Groups)
+		}
 	}
 	if err := isolate(); err != nil {
 		return err

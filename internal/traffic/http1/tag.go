@@ -5,6 +5,9 @@ import (
 	"encoding/hex"
 )
 
+// ForwardedFor is the header field in which proxies name the client whose request they forward.
+const ForwardedFor = "X-Forwarded-For"
+
 // TagField is the header field that shows that a message belongs to a trial.
 const TagField = "Tare-Trial"
 

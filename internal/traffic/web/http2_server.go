@@ -155,7 +155,7 @@ func (h *http2Served) Part(s *http2.Stream) {
 	}
 }
 
-// forwardedForLower is forwardedFor in HTTP/2.
+// forwardedForLower is http1.ForwardedFor in HTTP/2, where names are in lower case.
 const forwardedForLower = "x-forwarded-for"
 
 // respond answers a request, or refuses it.

@@ -78,15 +78,12 @@ type httpConn struct {
 // maxLinger is how many bytes are discarded after a refusal, so that the peer reads it before its connection ends.
 const maxLinger = 1 << 20
 
-// forwardedFor is the header field by which a proxy says whose request it forwards. In HTTP/2 its name is in lower case.
-const forwardedFor = "X-Forwarded-For"
-
 // countForwarded counts a request that a proxy forwarded, where one is to.
 func (n *httpServed) countForwarded(t *httpTrial, h *http1.Head) {
 	if t.Host == "" {
 		return
 	}
-	if _, found := h.Field(forwardedFor); found {
+	if _, found := h.Field(http1.ForwardedFor); found {
 		n.forwarded++
 	}
 }

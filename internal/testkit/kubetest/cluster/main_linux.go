@@ -21,7 +21,7 @@ import (
 func main() {
 	kubetest.First()
 	cni := flag.String("cni", string(kubetest.Flannel), "network of the pods: bridge, flannel, calico, kube-router or cilium")
-	proxy := flag.String("proxy", "nftables", "mode of kube-proxy: nftables or iptables")
+	proxy := flag.String("proxy", "nftables", "mode of kube-proxy: nftables or iptables; with -cni cilium also cilium, without kube-proxy")
 	more := flag.Bool("more", false, "with -cni bridge: IPv6, MetalLB, and Multus with the network "+kubetest.SecondNetwork)
 	image := flag.String("image", "", "archive that tare image save has written, which both nodes import")
 	testing.Init()

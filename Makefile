@@ -106,7 +106,7 @@ TESTFLAGS ?=
 TESTS = go run -trimpath ./scripts/tests -tags=$(TAGS) $(TESTFLAGS)
 ALL := test-engines test-kubernetes test-machines test-guest test-wine test-browser test-faults test-release
 
-test: build bin/gotestsum bench-check
+test: build bin/gotestsum
 	$(TESTS) test
 
 test-all: build bin/gotestsum

@@ -56,6 +56,7 @@ func sections() []harness.Section {
 		{Name: "live", Run: watching.LiveView, OnDemand: true},
 		{Name: "machines", Run: machines.Machines, OnDemand: true},
 		{Name: "kubernetes", Run: kubernetes.Kubernetes, OnDemand: true},
+		{Name: "networks", Run: kubernetes.Networks, OnDemand: true},
 		{Name: "report", Run: owncost.Reports, OnDemand: true},
 		{Name: "others", Run: owncost.Others, OnDemand: true},
 		{Name: "runs", Run: owncost.Runs, OnDemand: true},
@@ -95,6 +96,7 @@ func main() {
 	flag.IntVar(&b.EffectRuns, "effect-runs", 10, "number of runs with a known effect")
 	flag.StringVar(&protocols, "protocols", "standard,paper", "the two profiles that must agree")
 	flag.StringVar(&only, "only", "", "sections to run, separated by commas: "+strings.Join(names, ", ")+"; those from aa on run only when named")
+	flag.StringVar(&b.NetworksFile, "networks-file", "networks.csv", "table that the section networks writes, with -runs rounds, for tare judge --rank")
 	flag.IntVar(&b.WatchPairs, "watch-pairs", 21, "number of pairs of trials that measure the cost of watching")
 	flag.DurationVar(&b.WatchLong, "watch-long", 1500*time.Millisecond, "timed window of each of these trials")
 	flag.Parse()

@@ -29,7 +29,8 @@ type Options struct {
 	Protocols          []string // two profiles that must agree
 	WatchPairs         int      // pairs of trials, one of each watched
 	WatchLong          time.Duration
-	Verbose            bool // show the progress of long runs
+	NetworksFile       string // the table of the networks of pods, to be written
+	Verbose            bool   // show the progress of long runs
 }
 
 // Settings of every trial that bench runs itself.

@@ -1,7 +1,7 @@
-// Package kubernetes measures runs on the two-node cluster of the tests: how long a run takes to
+// Package kubernetes measures runs on the two-node clusters of the tests: how long a run takes to
 // begin and to end, the memory of its controller, what it exchanges with the agents in pods
-// during a trial, and a mode of the cluster against itself. The cluster belongs to a test, so the measurements are
-// benchmarks of package testing.
+// during a trial, a mode of the cluster against itself, and networks of pods against each other.
+// The clusters belong to tests, so the measurements are benchmarks of package testing.
 package kubernetes
 
 import (
@@ -25,6 +25,16 @@ func Kubernetes(ctx context.Context, b harness.Options) error { return benchmark
 
 // AA measures a mode of a cluster against itself on the cluster of the tests, as method.AA does.
 func AA(ctx context.Context, b harness.Options) error { return benchmark(ctx, b, "AA") }
+
+// Networks measures the networks of pods, on a cluster with each in turn, and writes the ratios of each run as a table for tare judge.
+func Networks(ctx context.Context, b harness.Options) error {
+	file, err := filepath.Abs(b.NetworksFile)
+	if err != nil {
+		return err
+	}
+	b.NetworksFile = file
+	return benchmark(ctx, b, "Networks")
+}
 
 // benchmark runs a benchmark of this package with the build tags of this program.
 func benchmark(ctx context.Context, b harness.Options, name string) error {

@@ -46,7 +46,7 @@ invalid: {steal: off, others: off, unsettled: off, most: off}
 `
 
 func BenchmarkKubernetes(b *testing.B) {
-	o, c := cluster(b)
+	o, c := cluster(b, kubetest.Options{CNI: kubetest.Flannel})
 	control := controlTraffic(b, c)
 	began := time.Now()
 	run := must.Get(o.Run(b.Context(), quickRun, "--kube"))(b)
@@ -66,12 +66,12 @@ func BenchmarkKubernetes(b *testing.B) {
 }
 
 func BenchmarkAA(b *testing.B) {
-	o, _ := cluster(b)
+	o, _ := cluster(b, kubetest.Options{CNI: kubetest.Flannel})
 	must.Do(b, method.AA(b.Context(), o))
 }
 
-// cluster starts the cluster of the tests, as the one that runs find.
-func cluster(b *testing.B) (harness.Options, *kubetest.Cluster) {
+// options are those of bench.
+func options(b *testing.B) harness.Options {
 	b.Helper()
 	options := os.Getenv(optionsVariable)
 	if options == "" {
@@ -79,7 +79,14 @@ func cluster(b *testing.B) (harness.Options, *kubetest.Cluster) {
 	}
 	var o harness.Options
 	must.Do(b, json.Unmarshal([]byte(options), &o))
-	c := kubetest.Start(b, kubetest.Options{CNI: kubetest.Flannel})
+	return o
+}
+
+// cluster starts a cluster of the tests, as the one that runs find.
+func cluster(b *testing.B, of kubetest.Options) (harness.Options, *kubetest.Cluster) {
+	b.Helper()
+	o := options(b)
+	c := kubetest.Start(b, of)
 	b.Setenv("KUBECONFIG", c.Admin)
 	return o, c
 }

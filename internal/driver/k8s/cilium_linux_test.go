@@ -10,25 +10,32 @@ import (
 )
 
 // Modes are proven on Cilium, whose programs at the pods' devices forward packets past the node's routes, and enforce policies: one that
-// denies fails its mode and no other. The addresses of services are translated by kube-proxy, or by Cilium itself.
+// denies fails its mode and no other. The addresses of services are translated by kube-proxy, or by Cilium itself; packets
+// pass its tunnel, or routes between the nodes.
 func TestCilium(t *testing.T) {
-	for _, proxy := range []string{"nftables", kubetest.CiliumProxy} {
-		t.Run(proxy, func(t *testing.T) {
-			c := kubetest.Start(t, kubetest.Options{CNI: kubetest.Cilium, Proxy: proxy})
+	all := []string{"k8s/pod", "k8s/pod-local", "k8s/pod-to-node", "k8s/node-to-pod", "k8s/service", "k8s/nodeport"}
+	for name, on := range map[string]struct {
+		cluster kubetest.Options
+		modes   []string
+		between string
+	}{
+		"kube-proxy":            {kubetest.Options{Proxy: "nftables"}, all, "the node has cilium_vxlan (overlay, VXLAN)"},
+		"in kube-proxy's place": {kubetest.Options{Proxy: kubetest.CiliumProxy}, all, "the node has cilium_vxlan (overlay, VXLAN)"},
+		"native routing":        {kubetest.Options{Proxy: kubetest.CiliumProxy, Native: true}, []string{"k8s/pod", "k8s/service"}, "direct"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			on.cluster.CNI = kubetest.Cilium
+			c := kubetest.Start(t, on.cluster)
 			d := open(t, c, nil)
 			t.Run("modes", func(t *testing.T) {
 				run := stay(t, d)
 				t.Setenv(timelimit.Variable, "3") // one mode waits in vain
 				denied := deny(t, c, d, run)
-				modes := []string{"k8s/pod", "k8s/pod-local", "k8s/pod-to-node", "k8s/node-to-pod", "k8s/service", "k8s/nodeport"}
-				if proxy != kubetest.CiliumProxy { // which leads a pod to itself within the pod
-					modes = append(modes, "k8s/hairpin")
-				}
-				for _, mode := range modes {
+				for _, mode := range on.modes {
 					t.Run(mode, func(t *testing.T) {
 						s := checkMode(t, d, run, driver.Order{Mode: mode})
 						if mode == "k8s/pod" {
-							must.Contain(t, fact(t, s, "between the nodes"), "the node has cilium_vxlan (overlay, VXLAN)")
+							must.Contain(t, fact(t, s, "between the nodes"), on.between)
 						}
 					})
 				}

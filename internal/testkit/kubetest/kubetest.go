@@ -35,7 +35,8 @@ const (
 	// KubeRouter is kube-router with routes by BGP, which enforces network policies. Services are
 	// kube-proxy's.
 	KubeRouter CNI = "kube-router"
-	// Cilium is Cilium with VXLAN, whose programs in the kernel forward packets between pods.
+	// Cilium is Cilium with VXLAN, whose programs in the kernel forward packets between pods. With Native, nodes have routes to
+	// each other's pods instead.
 	Cilium CNI = "cilium"
 )
 
@@ -46,6 +47,7 @@ type Options struct {
 	// IPv6 gives nodes, pods and services IPv6 addresses, too. Multus gives pods additional
 	// networks that ask for them; DefineNetwork creates one. Both are for Bridge only.
 	IPv6, Multus bool
+	Native       bool // for Cilium only
 }
 
 // CiliumProxy is no kube-proxy: Cilium's programs translate the addresses of services. For Cilium only.

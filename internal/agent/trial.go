@@ -20,6 +20,7 @@ type Trial struct {
 	params         traffic.Params      // of the client
 	listenAddr     netip.AddrPort      // where the server listens
 	serverDone     chan endpointResult // receives the result of the server when that has ended
+	standby        *standby            // nil without a second server
 }
 
 // endpointResult is how one endpoint of a trial ended.
@@ -46,11 +47,14 @@ func Begin(ctx context.Context, client, server *Client, clientSide, serverSide t
 	if on, err := netip.ParseAddrPort(serverSide.Address); err == nil {
 		t.listenAddr = netip.AddrPortFrom(on.Addr(), port)
 	}
-	go func() {
-		r, err := server.Report(ctx)
-		t.serverDone <- endpointResult{r, err}
-	}()
+	go server.reportTo(ctx, t.serverDone)
 	return t, nil
+}
+
+// reportTo sends the result of a server when that has ended.
+func (c *Client) reportTo(ctx context.Context, done chan<- endpointResult) {
+	r, err := c.Report(ctx)
+	done <- endpointResult{r, err}
 }
 
 // Endpoints returns the addresses and ports that identify the packets of the trial: the address
@@ -63,6 +67,9 @@ func (t *Trial) Endpoints() []netip.AddrPort {
 	}
 	if t.listenAddr.IsValid() && !slices.Contains(ends, t.listenAddr) {
 		ends = append(ends, t.listenAddr)
+	}
+	if t.standby != nil && t.standby.listenAddr.IsValid() {
+		ends = append(ends, t.standby.listenAddr)
 	}
 	return ends
 }
@@ -78,7 +85,7 @@ func (t *Trial) Run(ctx context.Context) (client, server traffic.Report, err err
 	var c, s endpointResult
 	select {
 	case c = <-dialled:
-		forwarded := forwardResult(ctx, c, t.server)
+		forwarded := forwardResult(ctx, c, t.servers())
 		s = <-t.serverDone
 		err = t.firstError(c, s, forwarded)
 	case s = <-t.serverDone:
@@ -123,7 +130,7 @@ func (t *Trial) Close(ctx context.Context) (client, server traffic.Report, err e
 // Abort cancels the trial at both endpoints. Run or Close then returns their errors.
 func (t *Trial) Abort(ctx context.Context) {
 	// An agent that cannot be reached is killed later.
-	_, _ = t.client.Abort(ctx), t.server.Abort(ctx)
+	_, _ = t.client.Abort(ctx), t.servers().Abort(ctx)
 }
 
 // Release cancels a trial that neither Run nor Close will end. It returns why an agent has exited,
@@ -135,15 +142,34 @@ func (t *Trial) Release(ctx context.Context) error {
 }
 
 func (t *Trial) agentErr() error {
+	if t.standby != nil {
+		if err := t.standby.second.Err(); err != nil {
+			return err
+		}
+	}
 	if err := t.server.Err(); err != nil {
 		return err
 	}
 	return t.client.Err()
 }
 
+// other is the endpoint of a trial that has not ended: its agent, or those of two servers.
+type other interface {
+	Abort(ctx context.Context) error
+	SendPeerReport(ctx context.Context, r traffic.Report) error
+}
+
+// servers are the servers of the trial.
+func (t *Trial) servers() other {
+	if t.standby != nil {
+		return t.standby
+	}
+	return t.server
+}
+
 // forwardResult passes the report of the endpoint that ended first to the other one, or cancels the
 // other one if the first failed.
-func forwardResult(ctx context.Context, first endpointResult, other *Client) error {
+func forwardResult(ctx context.Context, first endpointResult, other other) error {
 	if first.err != nil {
 		return other.Abort(ctx)
 	}

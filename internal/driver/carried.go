@@ -7,6 +7,23 @@ func CarriedBy(client, server traffic.Report) Carried {
 	return Carried{Forward: flow(client, server), Reverse: flow(server, client)}
 }
 
+// CarriedInTurn returns what a client carried with two servers, of which the second took the place of the first. A client over TCP counts
+// both together: what it exchanged with one is bounded by what the other counted.
+func CarriedInTurn(client, first, second traffic.Report) []Carried {
+	return []Carried{CarriedBy(without(client, second, first), first), CarriedBy(without(client, first, second), second)}
+}
+
+// without returns what a client counted without what it exchanged with one of its servers: at least that much arrived from the other
+// one, and at most that much was sent to it.
+func without(client, one, other traffic.Report) traffic.Report {
+	client.Connections = other.Connections
+	client.Received = max(0, client.Received-one.Sent)
+	client.Messages = max(0, client.Messages-one.Messages)
+	client.TCP.Wire -= min(client.TCP.Wire, uint64(max(0, one.Received)))
+	client.TCP.Segments -= min(client.TCP.Segments, uint64(max(0, one.Messages)))
+	return client
+}
+
 func flow(from, to traffic.Report) Flow {
 	f := Flow{
 		Payload: uint64(to.Received), Messages: uint64(min(from.Messages, to.Messages) / int64(max(1, from.Together))), Wire: from.TCP.Wire,

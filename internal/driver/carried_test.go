@@ -3,6 +3,8 @@ package driver_test
 import (
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"tare/internal/driver"
 	"tare/internal/result"
 	"tare/internal/testkit/must"
@@ -40,4 +42,40 @@ func TestCarriedTogether(t *testing.T) {
 	must.Equal(t, []uint64{9, 9, 2000}, []uint64{c.Forward.Messages, c.Reverse.Messages, c.Forward.Payload})
 	client.Together, server.Together = 0, 0
 	must.Equal(t, uint64(95), driver.CarriedBy(client, server).Forward.Messages)
+}
+
+// Of two servers in turn, the second in the place of the first, the least and the most that each exchanged with the client hold what it
+// did, and both together no more than all; a request that was not answered belongs to either.
+func TestCarriedInTurn(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var client traffic.Report
+		var servers [2]traffic.Report
+		var sent, arrived [2]int64 // by the client to each, and from each to the client
+		for i := range servers {
+			s := &servers[i]
+			answered, lost := rapid.Int64Range(1, 1000).Draw(t, "answered"), rapid.Int64Range(0, 8).Draw(t, "lost")
+			s.Messages, s.Connections, s.Received, s.Sent = answered, 8, 100*answered, 1000*answered
+			s.TCP.Wire, s.TCP.Segments = uint64(s.Sent), uint64(2*answered)
+			sent[i], arrived[i] = 100*(answered+lost), 1000*max(0, answered-lost)
+			client.Messages += answered - min(lost, answered)
+			client.Connections += 8
+			client.Sent += sent[i]
+			client.Received += arrived[i]
+			client.TCP.Wire += uint64(sent[i])
+			client.TCP.Segments += uint64(2 * (answered + lost))
+		}
+		all := driver.CarriedInTurn(client, servers[0], servers[1])
+		for i, c := range all {
+			f, r := c.Forward, c.Reverse
+			if f.Payload != uint64(servers[i].Received) || f.Wire < uint64(sent[i]) || f.Segments < uint64(servers[i].Messages) || f.Connections != 8 || f.Unbounded {
+				t.Errorf("server %d: forward %+v, and %d bytes were sent", i, f, sent[i])
+			}
+			if r.Payload > uint64(arrived[i]) || r.Wire != servers[i].TCP.Wire || r.Messages > uint64(servers[i].Messages) {
+				t.Errorf("server %d: reverse %+v, and %d bytes arrived", i, r, arrived[i])
+			}
+		}
+		if sum := all[0].Forward.Messages + all[1].Forward.Messages; sum > uint64(client.Messages) {
+			t.Errorf("%d requests in turn, and %d in all", sum, client.Messages)
+		}
+	})
 }

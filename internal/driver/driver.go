@@ -139,6 +139,9 @@ func (m Mode) WhyNot(w study.Workload, of traffic.Spec, with map[string]string) 
 	if w.Event != "" && !slices.Contains(m.Events, w.Event) {
 		return noEvent(w.Event, m.Events)
 	}
+	if w.Event == study.EndpointReplaced && w.Kind == "tcp_rr" {
+		return "its flows stop with their connections, which are those of the server that is replaced; use http"
+	}
 	if m.Cannot == nil {
 		return ""
 	}

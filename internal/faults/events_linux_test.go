@@ -5,6 +5,7 @@ package faults
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 
 	"tare/internal/linuxnet"
 	"tare/internal/result"
+	"tare/internal/study"
 	"tare/internal/testkit/drivertest"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
@@ -42,6 +44,12 @@ func TestKilledInEvents(t *testing.T) {
 	killedIn(t, eventful{[]string{"policy_added"}, "netns/bridge", both, inAnySpace(func(ns *linuxnet.NS) bool {
 		rules, _, err := ns.Rules().Policy()
 		return err == nil && rules > 0
+	})})
+	replaced := []string{"host link_down", "netns/published endpoint_replaced", "netns/published link_down"} // host, the baseline, has no published port
+	killedIn(t, eventful{[]string{study.EndpointReplaced, "link_down"}, "netns/published", replaced, inAnySpace(func(ns *linuxnet.NS) bool {
+		first, err := ns.Rules().Translations("tare", 5201)
+		second, err2 := ns.Rules().Translations("tare", 5202)
+		return err == nil && err2 == nil && len(first) > 0 && maps.Equal(first, second)
 	})})
 }
 

@@ -131,7 +131,7 @@ func (b *gatewayBuilder) chain(name string, typ nftables.ChainType, hook *nftabl
 
 // prerouting: to an address of this host, not from the bridge, to a published port.
 func (b *gatewayBuilder) prerouting() {
-	add := b.chain("prerouting", nftables.ChainTypeNAT, nftables.ChainHookPrerouting, nftables.ChainPriorityNATDest, nftables.ChainPolicyAccept)
+	add := b.chain(publishChain, nftables.ChainTypeNAT, nftables.ChainHookPrerouting, nftables.ChainPriorityNATDest, nftables.ChainPolicyAccept)
 	for _, p := range b.g.Publish {
 		for _, proto := range []byte{unix.IPPROTO_TCP, unix.IPPROTO_UDP} {
 			add(join(

@@ -46,6 +46,9 @@ func (tr *trialRun) runAgents(t *agent.Trial, ctx context.Context) (client, serv
 	if failed == nil && err == nil {
 		failed = tr.proveEvent(ctx, m.before)
 	}
+	if failed == nil && err == nil && tr.standby != nil {
+		failed = tr.proveReplaced(t)
+	}
 	if m.undo != nil {
 		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), driver.EventTimeout())
 		defer cancel()
@@ -92,7 +95,11 @@ func (tr *trialRun) makeEvent(ctx context.Context, t *agent.Trial) (m madeEvent)
 	if err := t.Event(ctx, false); err != nil {
 		return fail("tell the client of", err)
 	}
-	if m.undo, err = tr.event.Do(ctx); err != nil {
+	m.undo, err = tr.event.Do(ctx)
+	if err == nil && tr.standby != nil {
+		err = t.Replace(ctx)
+	}
+	if err != nil {
 		if errors.Is(err, driver.ErrNoEvent) {
 			m.err = &voidError{fmt.Errorf("the event %s: %w", tr.event.Name, err)}
 			return m

@@ -3,6 +3,7 @@ package runner_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -103,6 +104,57 @@ func TestEventsOfALab(t *testing.T) {
 	if valid != 4*len(modes) {
 		t.Errorf("trials: %v", outcomes(trials))
 	}
+}
+
+// The server behind a published port is replaced by another one: each answers in its turn, the path is proven for both, and each trial
+// finds the first one again. Of tcp_rr, whose flows would stop, the mode has no result.
+func TestEndpointReplaced(t *testing.T) {
+	t.Parallel()
+	run, trials := runStudy(t.Context(), t, netns.Driver{}, []string{"netns/published", "host"}, func(s *study.Study) {
+		s.Blocks = 2
+		s.Workloads = []study.Workload{scheduled("http", study.EndpointReplaced), scheduled("tcp_rr", study.EndpointReplaced), scheduled("http", "")}
+	}, nil)
+	must.Equal(t, result.ModeMeasured, modeOf(t, run, "netns/published").Status)
+	must.Contain(t, fmt.Sprint(run.Warnings), "its flows stop with their connections")
+	valid := 0
+	for _, tr := range trials {
+		if tr.Workload == "http_" {
+			continue
+		}
+		if tr.Status != result.TrialOK { // as above
+			must.Contain(t, tr.Reason, ": the event ")
+			continue
+		}
+		valid++
+		e := tr.Event
+		if tr.Mode != "netns/published" || e == nil || e.Due != 1500 || e.Changed["b/server.answered_requests"] == 0 || e.Changed["b/server2.answered_requests"] == 0 || e.Changed["b/server2/published.rules"] == 0 {
+			t.Errorf("%s of %s: %+v", tr.Workload, tr.Mode, e)
+		}
+		if lost := tr.Metrics[result.ConnectionsLost]; lost < 4 {
+			t.Errorf("%g of 4 connections were lost", lost)
+		}
+	}
+	if valid != 2 {
+		t.Errorf("trials: %v", outcomes(trials))
+	}
+}
+
+// A server that ends without another in its place makes the mode void.
+func TestEndpointNotReplaced(t *testing.T) {
+	t.Parallel()
+	nothing := driver.Event{
+		Name: study.EndpointReplaced, Title: "nothing is replaced",
+		State:    func(context.Context) (driver.Counters, error) { return driver.Counters{}, nil },
+		Do:       func(context.Context) (func(context.Context) error, error) { return nil, nil },
+		Happened: func(driver.Counters, driver.Counters) error { return nil },
+	}
+	run, _ := runStudy(t.Context(), t, eventful{event: nothing}, []string{"host"}, func(s *study.Study) {
+		s.Workloads = []study.Workload{scheduled("http", study.EndpointReplaced)}
+	}, nil)
+	m := modeOf(t, run, "host")
+	must.Equal(t, result.ModeVoid, m.Status)
+	must.Contain(t, m.Reason, "the event endpoint_replaced did not happen: b answered ")
+	must.Contain(t, m.Reason, "b#2 in its place 0")
 }
 
 // An event that does nothing makes the mode void, one that is refused or hangs fails it, and each is undone, also in the trial that an

@@ -106,7 +106,7 @@ func setupTimeout(m driver.Mode, pairs int) time.Duration {
 // setUp sets up the path and the agents of one mode. clock is nil unless the set-up is measured.
 func (r *testbed) setUp(ctx context.Context, s *modeUnderTest, clock *driver.SetupClock) error {
 	began := time.Now()
-	wait := setupTimeout(s.mode, r.mostPairs())
+	wait := setupTimeout(s.mode, r.pairsOf(s))
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("the set-up timed out after %s", wait))
 	defer cancel()
 	o := r.order(s)
@@ -164,7 +164,7 @@ func (r *testbed) noteEmulation(s *modeUnderTest) {
 func (r *testbed) order(s *modeUnderTest) driver.Order {
 	return driver.Order{
 		Mode: s.study.Mode, Name: s.mode.ID, Run: r.cfg.RunID, Label: label(s.mode.ID, slices.Index(r.schedule.Plan.Modes, s.mode.ID)),
-		Pairs: r.mostPairs(), Limits: s.study.Limits, Options: s.study.Options, MTU: s.study.MTU, With: s.study.With,
+		Pairs: r.pairsOf(s), Limits: s.study.Limits, Options: s.study.Options, MTU: s.study.MTU, With: s.study.With,
 		Engine: s.study.Engine,
 	}
 }

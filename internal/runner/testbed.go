@@ -175,6 +175,17 @@ func (r *testbed) mostPairs() int {
 	return most
 }
 
+// pairsOf is the number of pairs of endpoints that the workloads need which a mode carries.
+func (r *testbed) pairsOf(s *modeUnderTest) int {
+	most := 1
+	for _, w := range r.schedule.Plan.Workloads {
+		if s.whyNot(w) == "" {
+			most = max(most, w.Endpoints())
+		}
+	}
+	return most
+}
+
 // teardownWait bounds the teardown of a run. It applies to a context of its own, because
 // an interrupted run is taken down like any other. Engines take a second or two each.
 func teardownWait() time.Duration { return timelimit.Scaled(time.Minute) }

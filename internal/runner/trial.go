@@ -32,6 +32,7 @@ type trialRun struct {
 	load          *pair          // beside pairs; nil for a workload without a load
 	event         *driver.Event  // in the middle of the timed window; nil for a workload without one
 	eventLimit    time.Duration  // maximum time that the event takes
+	standby       *standby       // the server that takes the place of that of the first pair in the event; nil for none
 	client        traffic.Report // totals of all pairs, after they have ended
 	server        traffic.Report
 	before        driver.Counters
@@ -87,6 +88,9 @@ func (r *measurement) trialRuns(trials []plan.Trial, attempt int) []*trialRun {
 		if tr.err == nil {
 			tr.event, tr.err = eventOf(tr)
 		}
+		if tr.err == nil {
+			tr.standby, tr.err = standbyOf(tr)
+		}
 		group = append(group, tr)
 	}
 	return group
@@ -127,7 +131,7 @@ func (r *measurement) waitBeforeGroup(ctx context.Context, group []*trialRun) er
 		if !r.cfg.Machines.Local() && tr.err == nil {
 			// Missing agents would otherwise start after the wait. A failure is reported
 			// then.
-			_ = tr.tested.start(ctx, r.cfg.RunID, len(tr.all()))
+			_ = tr.tested.start(ctx, r.cfg.RunID, tr.endpoints())
 		}
 	}
 	idleFor := func(long time.Duration) observe.Window {
@@ -177,7 +181,7 @@ func (r *measurement) runWhole(ctx context.Context, tr *trialRun) {
 // begin reads the path's counters and opens the servers' ports.
 func (r *measurement) begin(ctx context.Context, tr *trialRun) (err error) {
 	tr.out.Started = r.now()
-	if err := tr.tested.start(ctx, r.cfg.RunID, len(tr.all())); err != nil {
+	if err := tr.tested.start(ctx, r.cfg.RunID, tr.endpoints()); err != nil {
 		return err
 	}
 	if err := tr.tested.path.FlushConnections(ctx); err != nil {
@@ -196,6 +200,9 @@ func (r *measurement) begin(ctx context.Context, tr *trialRun) (err error) {
 			return err
 		}
 	}
+	if err := tr.beginStandby(ctx); err != nil {
+		return err
+	}
 	tr.observed.WatchEndpoints(endpointAddresses(tr.all()...))
 	return nil
 }
@@ -213,6 +220,9 @@ func (tr *trialRun) prove(ctx context.Context) error {
 	var carried []driver.Carried
 	for i, p := range tr.all() {
 		carried = append(carried, tr.carriedWithRetransmits(i, driver.CarriedBy(p.client, p.server)))
+	}
+	if s := tr.standby; s != nil {
+		carried = driver.CarriedInTurn(tr.pairs[0].client, s.before, s.after)
 	}
 	err = tr.proof(tr.lateCounters(ctx, after, carried), carried)
 	tr.addPairs()

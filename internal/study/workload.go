@@ -172,12 +172,14 @@ const (
 	SetupKind = "setup" // the workload that measures the set-up of modes
 
 	TCPLoad = "tcp_stream" // of with_load
+
+	EndpointReplaced = "endpoint_replaced" // the event whose trials have a second server
 )
 
-// Endpoints is how many pairs of endpoints the workload has at once, that of its load included.
+// Endpoints is how many pairs of endpoints the workload has at once, that of its load, or of its second server, included.
 func (w Workload) Endpoints() int {
 	n := max(1, w.Pairs)
-	if w.WithLoad != "" {
+	if w.WithLoad != "" || w.Event == EndpointReplaced {
 		n++
 	}
 	return n

@@ -12,6 +12,7 @@ import (
 	"tare/internal/driver/pathspec"
 	"tare/internal/driver/setting"
 	"tare/internal/lab"
+	"tare/internal/study"
 )
 
 // The two baselines.
@@ -45,7 +46,7 @@ func rows() labdriver.Rows[recipe] {
 		{Mode: driver.Mode{ID: HostLocal, Title: "two processes on a, through the address of a", Split: driver.SplitNever},
 			Build: recipe{build: hostLocal}},
 		{Mode: driver.Mode{ID: "netns/published", Title: "raw client, server behind a bridge and a published port", Baseline: Host, Like: "docker/published", Explains: true,
-			Parts: engineParts("the server"), Own: ruleSettings()},
+			Parts: engineParts("the server"), Own: ruleSettings(), Events: []string{study.EndpointReplaced}},
 			Build: recipe{build: crossing{}.build, needs: needsNAT}},
 		{Mode: driver.Mode{ID: "netns/bridge", Title: "both endpoints behind bridges, masqueraded and published", Baseline: Host, Like: "docker/bridge", Explains: true,
 			Parts: engineParts("each endpoint"), Own: ruleSettings()},

@@ -20,6 +20,7 @@ type path struct {
 	netkit bool    // sandboxes have netkit devices in place of veths
 
 	routers []*redirect.Router // of hosts that redirect
+	events  []driver.Event     // beside those of every lab
 }
 
 // onLinux is a part of what only Linux builds, for other systems.

@@ -61,5 +61,5 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 	if err != nil {
 		return nil, p.Failed(ctx, err)
 	}
-	return p.DriverPath(driver.Path{FlushConnections: p.flushConnections}, p), nil
+	return p.DriverPath(driver.Path{FlushConnections: p.flushConnections, Events: p.events}, p), nil
 }

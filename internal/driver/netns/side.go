@@ -22,7 +22,10 @@ type side struct {
 	net     lab.Net
 	boxed   bool // the endpoints are in sandboxes
 	gateway bool // the mode has rules on this host, though a variant may leave them out
-	ends    []sandboxAddrs
+	// replaceable means that the client of another pair is no place of its own on the path, so that a pair's server can
+	// serve the client of the first one.
+	replaceable bool
+	ends        []sandboxAddrs
 }
 
 // forward returns the direction in which the host's devices towards the endpoints carry what
@@ -39,6 +42,7 @@ func (m crossing) build(p *path) error {
 	if err != nil {
 		return err
 	}
+	b.replaceable = !a.boxed
 	for i, client := range a.ends {
 		server := b.ends[i]
 		dial, port := server.own, uint16(pathspec.ServerChoosesPort)
@@ -172,6 +176,9 @@ func (s *side) installRules() (steps []pathspec.Step, err error) {
 		for _, to := range pathspec.WithPort(s.ends[i].own, port) {
 			g.Publish = append(g.Publish, linuxnet.Published{Port: port, To: to})
 		}
+	}
+	if s.replaceable && len(s.ends) > 1 && rules&linuxnet.RuleDNAT != 0 && !s.OnLab.Split() {
+		s.events = append(s.events, s.endpointReplaced(g))
 	}
 	s.readTableCounters(s.place)
 	return []pathspec.Step{s.proveRules(rules)}, s.ns.Rules().Gateway(g)

@@ -67,6 +67,9 @@ func (s *Setup) Conforms(t *testing.T, m driver.Mode, skipped ...string) {
 			t.Errorf("the mode has an event that its path lacks: %v", err)
 		}
 	}
+	if _, err := s.Path.EventNamed(study.EndpointReplaced); err != nil && len(s.Path.Pairs) > 1 && slices.Contains(m.Events, study.EndpointReplaced) {
+		t.Errorf("the mode has an event that its path lacks: %v", err)
+	}
 	_, _, noIPv6 := s.Path.Pairs[0].Server.Reach(true)
 	left := slices.DeleteFunc([]string{"tcp_dns", "http", "http2", "grpc"}, func(kind string) bool { return !carries(t, m, kind) })
 	if sum := 0; len(left) == 4 {

@@ -1,0 +1,66 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+
+	"tare/internal/agent"
+	"tare/internal/driver"
+	"tare/internal/study"
+	"tare/internal/traffic"
+)
+
+// standby is the second server of a trial: that of the path's pair after those of the trial, which the event puts in the place of the
+// first pair's server. The client of that pair is idle.
+type standby struct {
+	side          traffic.Params
+	pair          int            // its index
+	before, after traffic.Report // of the first server, and of this one
+}
+
+// standbyOf is the second server of a trial whose event replaces the first one, else nil.
+func standbyOf(tr *trialRun) (*standby, error) {
+	if tr.Workload.Event != study.EndpointReplaced {
+		return nil, nil
+	}
+	s := &standby{side: tr.pairs[0].serverSide, pair: len(tr.pairs)}
+	if s.pair >= len(tr.tested.path.Pairs) {
+		return nil, fmt.Errorf("the mode has no further server for the event %s", tr.Workload.Event)
+	}
+	listen, _, err := tr.tested.path.Pairs[s.pair].Server.Reach(s.side.Family == study.IPv6)
+	s.side.Address = listen.String()
+	return s, err
+}
+
+// endpoints is how many pairs of the path the trial needs the agents of.
+func (tr *trialRun) endpoints() int {
+	if tr.standby != nil {
+		return len(tr.all()) + 1
+	}
+	return len(tr.all())
+}
+
+// beginStandby opens the port of the second server, if the trial has one.
+func (tr *trialRun) beginStandby(ctx context.Context) error {
+	s := tr.standby
+	if s == nil {
+		return nil
+	}
+	return tr.pairs[0].trial.Standby(ctx, tr.tested.agents[s.pair].server, s.side)
+}
+
+// proveReplaced checks by the counts of both servers that each answered requests in its turn, and records how many.
+func (tr *trialRun) proveReplaced(t *agent.Trial) error {
+	s := tr.standby
+	s.before, s.after = t.Turns()
+	ends := tr.tested.path.Pairs
+	first, second := ends[0].Server.Name, ends[s.pair].Server.Name
+	if s.before.Messages == 0 || s.after.Messages == 0 {
+		return &voidError{fmt.Errorf("the event %s %w: %s answered %d requests, and %s in its place %d", tr.event.Name, driver.ErrNoEvent,
+			first, s.before.Messages, second, s.after.Messages)}
+	}
+	for name, n := range map[string]int64{first: s.before.Messages, second: s.after.Messages} {
+		tr.out.Event.Changed[name+".answered_requests"] = uint64(n) //nolint:gosec // a count above 0
+	}
+	return nil
+}

@@ -19,6 +19,8 @@ type Event struct {
 	Title string // what happens, in a few words: "the underlay link is down for 200 ms"
 	// Flaps means that the event takes links of the path down, so that their counters of carrier changes show no fault.
 	Flaps bool
+	// Elsewhere names, for counters of State, the counters of the path that lack what these count: the event leads packets past them.
+	Elsewhere map[string]string
 	// State reads what shows that the event happened: counters, ids and values of the system, not of this program.
 	State func(ctx context.Context) (Counters, error)
 	// Do makes the event and returns when it is over, or in effect. It ends with its context. Undo, which may be nil, is called once when the

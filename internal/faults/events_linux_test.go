@@ -45,6 +45,11 @@ func TestKilledInEvents(t *testing.T) {
 		rules, _, err := ns.Rules().Policy()
 		return err == nil && rules > 0
 	})})
+	both = []string{"host route_change", "netns/bridge route_change"}
+	killedIn(t, eventful{[]string{"route_change"}, "netns/bridge", both, inAnySpace(func(ns *linuxnet.NS) bool {
+		_, err := ns.Links().Stats("eth1")
+		return err == nil
+	})})
 	replaced := []string{"host link_down", "netns/published endpoint_replaced", "netns/published link_down"} // host, the baseline, has no published port
 	killedIn(t, eventful{[]string{study.EndpointReplaced, "link_down"}, "netns/published", replaced, inAnySpace(func(ns *linuxnet.NS) bool {
 		first, err := ns.Rules().Translations("tare", 5201)

@@ -121,6 +121,10 @@ func (tr *trialRun) proveEvent(ctx context.Context, before driver.Counters) erro
 	if err := tr.event.Happened(before, after); err != nil {
 		return &voidError{fmt.Errorf("the event %s %w: %w", tr.event.Name, driver.ErrNoEvent, err)}
 	}
+	tr.elsewhere = driver.Counters{}
+	for from, to := range tr.event.Elsewhere {
+		tr.elsewhere[to] += after[from] - before[from]
+	}
 	tr.out.Event = &result.Event{Name: tr.event.Name, Title: tr.event.Title, Changed: map[string]uint64{}}
 	for name, is := range after {
 		if was := before[name]; is > was {

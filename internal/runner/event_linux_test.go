@@ -52,14 +52,15 @@ func scheduled(kind, event string) study.Workload {
 }
 
 // While the link is down nothing is answered, for as long as it is down; requests of a trial without an event have no gap at all. The
-// path is proven in both, the link is back for the next trial, and a packet filter that is added lets everything through.
+// path is proven in both, the link is back for the next trial, a packet filter that is added lets everything through,
+// and a route that moves leads past the underlay.
 func TestEventsOfALab(t *testing.T) {
 	t.Parallel()
 	modes := []string{"host", "netns/bridge"}
 	run, trials := runStudy(t.Context(), t, netns.Driver{}, modes, func(s *study.Study) {
 		calm := scheduled("http", "")
 		calm.Duration = study.Duration(time.Second)
-		s.Workloads = []study.Workload{scheduled("http", labdriver.LinkDown), scheduled("tcp_rr", labdriver.LinkDown), scheduled("http", labdriver.PolicyAdded), calm}
+		s.Workloads = []study.Workload{scheduled("http", labdriver.LinkDown), scheduled("tcp_rr", labdriver.LinkDown), scheduled("http", labdriver.PolicyAdded), scheduled("http", labdriver.RouteChange), calm}
 	}, nil)
 	for _, mode := range modes {
 		if m := modeOf(t, run, mode); m.Status != result.ModeMeasured {
@@ -94,6 +95,10 @@ func TestEventsOfALab(t *testing.T) {
 			if after, known := tr.Metrics[result.Recovery]; known && after < 0.15 {
 				t.Errorf("%s of %s: back %g s after the event", tr.Workload, tr.Mode, after)
 			}
+		case labdriver.RouteChange: // the kernel ends masqueraded connections
+			if e.Changed["a/eth1.tx_packets"] == 0 || e.Changed["b/eth1.rx_packets"] == 0 || tr.Counters["a/eth0.tx_bytes"] == 0 || tr.Mode == "host" && tr.Metrics[result.ConnectionsLost] != 0 {
+				t.Errorf("%s of %s: %+v, %v", tr.Workload, tr.Mode, e, tr.Metrics)
+			}
 		case labdriver.PolicyAdded:
 			delete(e.Failed, "not answered in the trial") // the last ones, on a busy machine
 			if e.Changed["b/policy.rules"] != 1000 || e.Changed["b/policy.passed_packets"] == 0 || len(e.Failed) > 0 || tr.Metrics["loss_ratio"] > 0.3 || tr.Metrics[result.ConnectionsLost] != 0 {
@@ -101,7 +106,7 @@ func TestEventsOfALab(t *testing.T) {
 			}
 		}
 	}
-	if valid != 4*len(modes) {
+	if valid != 5*len(modes) {
 		t.Errorf("trials: %v", outcomes(trials))
 	}
 }

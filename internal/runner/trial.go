@@ -36,6 +36,7 @@ type trialRun struct {
 	client        traffic.Report // totals of all pairs, after they have ended
 	server        traffic.Report
 	before        driver.Counters
+	elsewhere     driver.Counters // what the event has led past counters of the path
 	out           result.Trial
 	budget        time.Duration       // maximum time of this trial, without the slices of others
 	limit         time.Duration       // for all trials interleaved with this one: the sum of their budgets
@@ -224,7 +225,11 @@ func (tr *trialRun) prove(ctx context.Context) error {
 	if s := tr.standby; s != nil {
 		carried = driver.CarriedInTurn(tr.pairs[0].client, s.before, s.after)
 	}
-	err = tr.proof(tr.lateCounters(ctx, after, carried), carried)
+	after = tr.lateCounters(ctx, after, carried)
+	for name, n := range tr.elsewhere {
+		after[name] += n
+	}
+	err = tr.proof(after, carried)
 	tr.addPairs()
 	tr.observed.AttributeLosses(tr.accounts())
 	tr.senders()

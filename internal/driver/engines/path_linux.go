@@ -68,7 +68,7 @@ func (p *path) provision(ctx context.Context, m mode, o labdriver.Order, start f
 	made := p.DriverPath(driver.Path{
 		Hosts: labdriver.Hosts(), Underlay: labdriver.Underlay(o.Lab), Facts: facts, Processes: p.processes, Snapshot: p.snapshot, FlushConnections: p.flush, Probe: remote.EndpointProbe(&p.Path, containers.MTUKey), Close: p.close, Internal: p,
 	})
-	made.Events = labdriver.Events(p.lab, made.Rules)
+	made.Events = labdriver.Events(p.lab, made.Rules, made.Pairs)
 	return made, nil
 }
 

@@ -12,6 +12,9 @@ const (
 	PolicyAdded = "policy_added"
 )
 
+// RouteChange is the event of the modes whose clients dial an address of the server's host: see routeChange.
+const RouteChange = "route_change"
+
 // WithEvents adds the names of the events of a lab to those of a mode. A mode within one host does not use the link between two.
 func WithEvents(m driver.Mode) driver.Mode {
 	if m.Split == driver.SplitAlone || strings.HasPrefix(m.ID, withinHost) || strings.HasPrefix(m.Baseline, withinHost) {

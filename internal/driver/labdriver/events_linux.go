@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -18,15 +19,19 @@ const (
 	policyRules  = 1000
 )
 
-// Events are the events of a path with these rules on a lab. They happen at the server's host. A path that does not use the link between
-// the hosts has none, nor has one of which this machine has only a half.
-func Events(l *lab.Lab, rules []driver.Rule) []driver.Event {
+// Events are the events of a path with these rules and pairs on a lab. A path that does not use the link between the hosts has none, nor
+// has one of which this machine has only a half.
+func Events(l *lab.Lab, rules []driver.Rule, pairs []driver.Pair) []driver.Event {
 	link := l.B.Name + "/" + l.B.Underlay + "."
 	used := slices.ContainsFunc(rules, func(r driver.Rule) bool { return strings.HasPrefix(r.Counter, link) && r.Expect != driver.NoTraffic })
 	if l.Split() || !used {
 		return nil
 	}
-	return []driver.Event{linkDown(l), policyAdded(l.B)}
+	events := []driver.Event{linkDown(l), policyAdded(l.B)}
+	if len(pairs) > 0 && slices.ContainsFunc(pairs[0].Server.Dial, func(a netip.AddrPort) bool { return slices.Contains(l.B.Addr, a.Addr()) }) {
+		events = append(events, routeChange(l))
+	}
+	return events
 }
 
 // linkDown takes the device of the server's host on the underlay down for linkDownTime, so that the client's host loses the carrier.

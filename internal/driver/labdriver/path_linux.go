@@ -57,7 +57,7 @@ func (p *Path) DriverPath(own driver.Path, built any) *driver.Path {
 		own.Close = p.Close
 	}
 	made := p.Path.DriverPath(own)
-	made.Events = append(Events(p.OnLab, made.Rules), made.Events...)
+	made.Events = append(Events(p.OnLab, made.Rules, made.Pairs), made.Events...)
 	return made
 }
 

@@ -62,13 +62,13 @@ func (s *Setup) Conforms(t *testing.T, m driver.Mode, skipped ...string) {
 	s.CheckTopology(t)
 	s.CheckGolden(t, m.ID)
 	s.CheckProbe(t)
-	if in, own := s.Path.Internal.(interface{ Lab() *lab.Lab }); own && !in.Lab().Split() && slices.Contains(m.Events, labdriver.LinkDown) {
-		if _, err := s.Path.EventNamed(labdriver.LinkDown); err != nil {
-			t.Errorf("the mode has an event that its path lacks: %v", err)
+	if in, own := s.Path.Internal.(interface{ Lab() *lab.Lab }); own && !in.Lab().Split() {
+		for _, event := range []string{labdriver.LinkDown, labdriver.RouteChange, study.EndpointReplaced} {
+			single := event == study.EndpointReplaced && len(s.Path.Pairs) == 1
+			if _, err := s.Path.EventNamed(event); err != nil && slices.Contains(m.Events, event) && !single {
+				t.Errorf("the mode has an event that its path lacks: %v", err)
+			}
 		}
-	}
-	if _, err := s.Path.EventNamed(study.EndpointReplaced); err != nil && len(s.Path.Pairs) > 1 && slices.Contains(m.Events, study.EndpointReplaced) {
-		t.Errorf("the mode has an event that its path lacks: %v", err)
 	}
 	_, _, noIPv6 := s.Path.Pairs[0].Server.Reach(true)
 	left := slices.DeleteFunc([]string{"tcp_dns", "http", "http2", "grpc"}, func(kind string) bool { return !carries(t, m, kind) })

@@ -3,10 +3,12 @@ package agentfile
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"tare/internal/testkit/must"
 )
@@ -85,6 +87,13 @@ func TestPath(t *testing.T) {
 	if err != nil || again != path {
 		t.Errorf("then %q: %v", again, err)
 	}
+	if isResident(t, compressed) {
+		t.Error("the packed program is still in memory")
+	}
+	must.Do(t, must.Get(create(compressed))(t).Close()) // it can be read again
+	if !isResident(t, compressed) {
+		t.Error("what was read is not in memory: the test sees nothing")
+	}
 	out, err := exec.Command(path, "version").CombinedOutput()
 	if err != nil || string(out) != "tare agent, build "+ID()+"\n" {
 		t.Errorf("%v: %s, and tare is build %s", err, out, ID())
@@ -92,4 +101,15 @@ func TestPath(t *testing.T) {
 	if want := "a program of its own"; Describe() != want {
 		t.Errorf("it is described as %q", Describe())
 	}
+}
+
+// isResident reports whether this process has the page in the middle of a string in its memory.
+func isResident(t *testing.T, text string) bool {
+	t.Helper()
+	pages := must.Get(os.Open("/proc/self/pagemap"))(t)
+	defer pages.Close()
+	middle := uintptr(unsafe.Pointer(unsafe.StringData(text))) + uintptr(len(text))/2
+	entry := make([]byte, 8)
+	must.Get(pages.ReadAt(entry, int64(middle)/int64(os.Getpagesize())*8))(t)
+	return binary.NativeEndian.Uint64(entry)>>63 == 1
 }

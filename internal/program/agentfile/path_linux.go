@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -33,7 +34,23 @@ func pathOf(f *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(f.Fd
 // file is open until this process ends.
 //
 //nolint:gochecknoglobals // it is made once
-var file = sync.OnceValues(func() (*os.File, error) { return create(compressed) })
+var file = sync.OnceValues(func() (*os.File, error) {
+	defer release(compressed) // which was needed once
+	return create(compressed)
+})
+
+// release takes the whole pages of a string that is in the program's file out of the memory of this process. Whoever
+// reads the string again reads them from the file. It must not get a string that was made while the program runs: its
+// content would be lost.
+func release(constant string) {
+	page := uintptr(os.Getpagesize())
+	start := unsafe.Pointer(unsafe.StringData(constant))
+	skip := -uintptr(start) & (page - 1)
+	if size := uintptr(len(constant)); size >= skip+page {
+		whole := unsafe.Slice((*byte)(unsafe.Add(start, skip)), (size-skip)&^(page-1))
+		_ = unix.Madvise(whole, unix.MADV_DONTNEED) // without it only more memory is used
+	}
+}
 
 // create unpacks a gzip file into memory.
 func create(compressed string) (*os.File, error) {

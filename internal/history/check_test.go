@@ -109,9 +109,7 @@ func TestNoAlarmWithoutAChange(t *testing.T) {
 			found := false
 			for i := 1; i < len(runs); i++ {
 				c := Check(runs[:i], runs[i], CheckOptions{Last: 20, Margin: 0.05})
-				if i < MinEarlier != (c.Basis.Reason != "") {
-					t.Fatalf("run %d: %q", i, c.Basis.Reason)
-				}
+				must.Require(t, i < MinEarlier == (c.Basis.Reason != ""), "run %d: %q", i, c.Basis.Reason)
 				checks++
 				if len(worse(c)) > 0 {
 					alarms++
@@ -123,9 +121,7 @@ func TestNoAlarmWithoutAChange(t *testing.T) {
 			}
 		}
 		t.Logf("%s: %d of %d histories with an alarm, %d of %d checks", model.name, alarmed, histories, alarms, checks)
-		if alarmed > histories*6/100 {
-			t.Errorf("%s: %d of %d histories of 20 runs have an alarm", model.name, alarmed, histories)
-		}
+		must.True(t, alarmed <= histories*6/100, "%s: %d of %d histories of 20 runs have an alarm", model.name, alarmed, histories)
 	}
 }
 
@@ -147,9 +143,7 @@ func TestStepIsFoundWithinThreeRuns(t *testing.T) {
 		}
 		all := found[0] + found[1] + found[2]
 		t.Logf("%s: found in the first run %d, second %d, third %d of %d", model.name, found[0], found[1], found[2], histories)
-		if all < histories*95/100 {
-			t.Errorf("%s: a step of 3 %% was found within three runs in %d of %d histories", model.name, all, histories)
-		}
+		must.True(t, all >= histories*95/100, "%s: a step of 3 %% was found within three runs in %d of %d histories", model.name, all, histories)
 	}
 }
 
@@ -159,9 +153,7 @@ func TestCheckByHand(t *testing.T) {
 	ratios := []float64{0.80, 0.81, 0.79, 0.80, 0.805, 0.70}
 	runs := made(6, lane{"netns/bridge", "tcp_rr", "transaction_rate", func(run int) float64 { return ratios[run] }})
 	c := Check(runs[:5], runs[5], CheckOptions{Last: 20, Margin: 0.05})
-	if len(c.Cells) != 1 || c.Basis.Reason != "" {
-		t.Fatalf("%d cells, %q", len(c.Cells), c.Basis.Reason)
-	}
+	must.Require(t, len(c.Cells) == 1 && c.Basis.Reason == "", "%d cells, %q", len(c.Cells), c.Basis.Reason)
 	got := c.Cells[0]
 	var ys []float64
 	for _, r := range ratios[:5] {
@@ -174,12 +166,9 @@ func TestCheckByHand(t *testing.T) {
 	sd = math.Sqrt(sd)
 	const t95 = 2.776445 // 4 degrees of freedom
 	want := math.Exp(math.Log(0.70) - mean(ys) + t95*sd*math.Sqrt(1.2))
-	if math.Abs(got.RatioCI[1]-want) > 1e-6 || got.BeforeN != 5 || got.AfterN != 1 || math.Abs(*got.Spread-sd) > 1e-12 {
-		t.Errorf("upper limit %.7f of %d runs with spread %.6f, want %.7f and %.6f", got.RatioCI[1], got.BeforeN, *got.Spread, want, sd)
-	}
-	if got.Verdict != result.Worse {
-		t.Errorf("a step of 12 %% is %s, p %g", got.Verdict, *got.P)
-	}
+	must.True(t, math.Abs(got.RatioCI[1]-want) <= 1e-6 && got.BeforeN == 5 && got.AfterN == 1 && math.Abs(*got.Spread-sd) <= 1e-12,
+		"upper limit %.7f of %d runs with spread %.6f, want %.7f and %.6f", got.RatioCI[1], got.BeforeN, *got.Spread, want, sd)
+	must.True(t, got.Verdict == result.Worse, "a step of 12 %% is %s, p %g", got.Verdict, *got.P)
 	within := Check(runs[:5], runs[5], CheckOptions{Last: 20, Margin: 0.25, Within: true})
 	if v := within.Cells[0].Verdict; v != result.Small {
 		t.Errorf("a step of 12 %% is %s within 25 %%", v)
@@ -190,9 +179,8 @@ func TestCheckByHand(t *testing.T) {
 func TestCheckAgainstTheLastStretch(t *testing.T) {
 	runs := made(31, lane{"netns/bridge", "tcp_rr", "transaction_rate", steady(3, 0.8, 0.005, map[int]float64{15: 0.8, 30: 0.97})})
 	c := Check(runs[:30], runs[30], CheckOptions{Last: 30, Margin: 0.05}).Cells[0]
-	if c.Verdict != result.Worse || c.BeforeN != 15 || math.Abs(*c.Before-0.64) > 0.005 || *c.Spread > 0.01 {
-		t.Errorf("%s against %.3f of %d runs with spread %.4f; want worse, 0.64 of 15, 0.005", c.Verdict, *c.Before, c.BeforeN, *c.Spread)
-	}
+	must.True(t, c.Verdict == result.Worse && c.BeforeN == 15 && math.Abs(*c.Before-0.64) <= 0.005 && *c.Spread <= 0.01,
+		"%s against %.3f of %d runs with spread %.4f; want worse, 0.64 of 15, 0.005", c.Verdict, *c.Before, c.BeforeN, *c.Spread)
 }
 
 // What cannot be judged says why, and no verdict is given.
@@ -217,12 +205,8 @@ func TestCheckRefuses(t *testing.T) {
 		runs := made(10, rate)
 		c.edit(runs)
 		got := Check(runs[:9], runs[9], CheckOptions{Last: 20, Margin: 0.05})
-		if len(got.Cells) != 0 || !strings.Contains(got.Basis.Reason, c.want) {
-			t.Errorf("%s: %d cells, %q", c.name, len(got.Cells), got.Basis.Reason)
-		}
-		if c.name != "an unknown study" && len(got.Basis.LeftOut) == 0 {
-			t.Errorf("%s: no run is named as left out", c.name)
-		}
+		must.True(t, len(got.Cells) == 0 && strings.Contains(got.Basis.Reason, c.want), "%s: %d cells, %q", c.name, len(got.Cells), got.Basis.Reason)
+		must.True(t, c.name == "an unknown study" || len(got.Basis.LeftOut) != 0, "%s: no run is named as left out", c.name)
 	}
 	runs := made(10, rate)
 	runs[9].Run.Noisy = "load"

@@ -9,9 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // start is when the first run of a test started.
@@ -94,9 +93,7 @@ func TestPlantedChanges(t *testing.T) {
 	for _, s := range h.Machines[0].Series {
 		for _, c := range s.Changes {
 			got = append(got, found{strings.Join([]string{s.Mode, s.Workload, s.Metric}, " "), c.Point, c.Worse})
-			if c.P <= 0 || c.P > FalseAlarms {
-				t.Errorf("%s: p is %g", s.Mode, c.P)
-			}
+			must.True(t, c.P > 0 && c.P <= FalseAlarms, "%s: p is %g", s.Mode, c.P)
 		}
 	}
 	want := []found{
@@ -105,19 +102,13 @@ func TestPlantedChanges(t *testing.T) {
 		{"netns/bridge tcp_rr transaction_rate", 40, true},
 		{"netns/bridge tcp_stream cpu_cost", 50, true},
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("change points (-planted +found):\n%s", d)
-	}
+	must.EqualFor(t, "change points", want, got)
 	vxlan := h.Machines[0].Series[1]
 	if c := vxlan.Changes[0]; math.Abs(c.Before-0.5) > 0.004 || math.Abs(c.After-0.465) > 0.004 {
 		t.Errorf("the level changed from %.4f to %.4f, want 0.5 to 0.465", c.Before, c.After)
 	}
-	if vxlan.Spread == nil || math.Abs(*vxlan.Spread-0.01) > 0.003 {
-		t.Errorf("the spread within the stretches is not 1 %%: %v", vxlan.Spread)
-	}
-	if h.Study != "nets" || h.FalseAlarms != 0.05 || h.MinRuns != 10 {
-		t.Errorf("study %q, false alarms %g, at least %d runs", h.Study, h.FalseAlarms, h.MinRuns)
-	}
+	must.True(t, vxlan.Spread != nil && math.Abs(*vxlan.Spread-0.01) <= 0.003, "the spread within the stretches is not 1 %%: %v", vxlan.Spread)
+	must.True(t, h.Study == "nets" && h.FalseAlarms == 0.05 && h.MinRuns == 10, "study %q, false alarms %g, at least %d runs", h.Study, h.FalseAlarms, h.MinRuns)
 }
 
 // Runs that are not of the history are left out, each with its reason, and the others remain.
@@ -138,17 +129,11 @@ func TestLeftOut(t *testing.T) {
 	slices.Reverse(runs) // the order of the argument does not matter
 	h := Of(runs, "0123", nil)
 	for _, l := range h.LeftOut {
-		if !strings.Contains(l.Reason, want[l.Path]) || want[l.Path] == "" {
-			t.Errorf("%s: %s; want %q", l.Path, l.Reason, want[l.Path])
-		}
+		must.True(t, strings.Contains(l.Reason, want[l.Path]) && want[l.Path] != "", "%s: %s; want %q", l.Path, l.Reason, want[l.Path])
 		delete(want, l.Path)
 	}
-	if len(want) > 0 {
-		t.Errorf("not left out: %v", want)
-	}
-	if got := len(h.Machines[0].Runs); got != 4 {
-		t.Errorf("%d runs remain, want 4", got)
-	}
+	must.True(t, len(want) == 0, "not left out: %v", want)
+	must.EqualFor(t, "runs remain", 4, len(h.Machines[0].Runs))
 	if h := Of(nil, "0123", nil); len(h.Machines) != 0 || len(h.LeftOut) != 0 {
 		t.Errorf("a history of nothing: %v", h)
 	}
@@ -173,9 +158,8 @@ func TestNotesAndMachines(t *testing.T) {
 	runs[9].Run.Finished = runs[9].Run.Started.Add(-time.Minute)
 	runs[10].Run.Status, runs[10].Run.Finished = result.RunInterrupted, runs[11].Run.Started.Add(time.Minute)
 	h := Of(runs, "0123", nil)
-	if len(h.Machines) != 2 || h.Machines[0].Machine != "Model One, 4 CPUs" || h.Machines[1].Machine != "Model Two, 4 CPUs" || len(h.Machines[1].Runs) != 2 {
-		t.Fatalf("machines: %+v", h.Machines)
-	}
+	must.Require(t, len(h.Machines) == 2 && h.Machines[0].Machine == "Model One, 4 CPUs" && h.Machines[1].Machine == "Model Two, 4 CPUs" && len(h.Machines[1].Runs) == 2,
+		"machines: %+v", h.Machines)
 	one := h.Machines[0]
 	at := func(id int) result.HistoryRun {
 		i := slices.IndexFunc(one.Runs, func(r result.HistoryRun) bool { return r.ID == fmt.Sprintf("run%03d", id) })
@@ -186,9 +170,7 @@ func TestNotesAndMachines(t *testing.T) {
 			t.Errorf("run %d has the note %q, want %q", id, got, want)
 		}
 	}
-	if got := at(1).Note; got != "" {
-		t.Errorf("an ordinary run has the note %q", got)
-	}
+	must.EqualFor(t, "an ordinary run has the note", "", at(1).Note)
 	if got := at(7).Changed; len(got) != 1 || got[0].Name != "kernel" || got[0].After != "6.19" {
 		t.Errorf("the kernel changed in %v", got)
 	}
@@ -207,17 +189,13 @@ func TestNotesAndMachines(t *testing.T) {
 		}
 		slower[i].Run.Hosts[0].Facts = append(slower[i].Run.Hosts[0].Facts, result.Fact{Name: "calibration_syscall", Value: ns})
 	}
-	if got := Of(slower, "0123", nil).Machines[0].Runs[8].Note; !strings.Contains(got, "may have become another") {
-		t.Errorf("a run on a slower machine has the note %q", got)
-	}
+	must.ContainFor(t, "a run on a slower machine has the note", Of(slower, "0123", nil).Machines[0].Runs[8].Note, "may have become another")
 	if c := Check(slower[:8], slower[8], CheckOptions{Last: 20, Margin: 0.05}); len(c.Warnings) != 1 || len(c.Machine) != 1 {
 		t.Errorf("a run on a slower machine has the warnings %v", c.Warnings)
 	}
 	late := made(9, lane{"netns/bridge", "tcp_rr", "transaction_rate", func(int) float64 { return 0.8 }})
 	late[8].Run.Started, late[8].Run.Finished = late[8].Run.Started.AddDate(0, 0, 9), late[8].Run.Finished.AddDate(0, 0, 9)
-	if got := Of(late, "0123", nil).Machines[0].Runs[8].Note; got != "10 times the usual time after the run before" {
-		t.Errorf("a run after a gap has the note %q", got)
-	}
+	must.EqualFor(t, "a run after a gap has the note", "10 times the usual time after the run before", Of(late, "0123", nil).Machines[0].Runs[8].Note)
 }
 
 // Only ratios of the metrics asked for count, and none of a control.

@@ -2,7 +2,6 @@ package history
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"tare/internal/result"
@@ -40,16 +39,12 @@ func TestKept(t *testing.T) {
 	for i, r := range k.Runs() {
 		must.EqualFor(t, "cells", 0, len(r.Run.Cells))
 		must.EqualFor(t, "ratios", 10, len(points(r, nil)))
-		if &r.Run.Hosts[0] != &k.Runs()[0].Run.Hosts[0] || &r.Run.Modes[0] != &k.Runs()[0].Run.Modes[0] {
-			t.Errorf("run %d has facts of its own", i)
-		}
+		must.True(t, &r.Run.Hosts[0] == &k.Runs()[0].Run.Hosts[0] && &r.Run.Modes[0] == &k.Runs()[0].Run.Modes[0], "run %d has facts of its own", i)
 	}
 	must.EqualFor(t, "the history", Of(whole, "h", nil), Of(k.Runs(), "h", nil))
 	var err error
 	for i := 0; i < 100 && err == nil; i++ {
 		err = k.Add(many("r", maxRatios/50))
 	}
-	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("more than %d ratios", maxRatios)) {
-		t.Error(err)
-	}
+	must.Fail(t, err, fmt.Sprintf("more than %d ratios", maxRatios))
 }

@@ -54,8 +54,7 @@ func TestTrialsOfOtherExperimentsAreApart(t *testing.T) {
 	old.Experiment, old.Tare, stray.Experiment = "", "", "0123456789abcdef"
 	d := putTogether(t, []result.Session{short, long, newer}, trialIn(short, 1), trialIn(short, 2), trialIn(long, 3), trialIn(newer, 4), trialIn(newer, 6), old, stray)
 	for name, load := range map[string]func() (result.Run, []result.Trial, error){"whole": d.Load, "partial": d.LoadPartial} {
-		run, trials, err := load()
-		must.Do(t, err)
+		run, trials := must.Get2(load())(t)
 		if diff := cmp.Diff([]int{4, 6}, seqs(trials)); diff != "" {
 			t.Errorf("%s: trials that count (-want +got):\n%s", name, diff)
 		}
@@ -66,9 +65,7 @@ func TestTrialsOfOtherExperimentsAreApart(t *testing.T) {
 			{Scope: "settings", Trials: "8"},
 		}}
 		must.EqualFor(t, name, want, run.Apart)
-		if len(run.Warnings) != 1 || run.Warnings[0].Code != string(warning.OtherExperiment) || run.Trials.OK != 2 {
-			t.Errorf("%s: %+v, warnings %+v", name, run.Trials, run.Warnings)
-		}
+		must.True(t, len(run.Warnings) == 1 && run.Warnings[0].Code == string(warning.OtherExperiment) && run.Trials.OK == 2, "%s: %+v, warnings %+v", name, run.Trials, run.Warnings)
 	}
 	resumed := must.Get(d.Resume(long))(t)
 	if diff := cmp.Diff([]int{3}, seqs(resumed.Trials)); diff != "" || resumed.Apart.Trials.OK != 6 || resumed.Last != 8 || resumed.Forced {
@@ -91,9 +88,7 @@ func TestRecorded(t *testing.T) {
 	want.Client, want.Server = settings(want.Client), settings(want.Server)
 	want.Series, want.Counters = nil, nil
 	must.Equal(t, want, trials[0])
-	if _, err := d.Resume(long); err == nil {
-		t.Error("the limit of memory of what others wrote was not applied")
-	}
+	must.FailFor(t, "the limit of memory of what others wrote was not applied", must.Err(d.Resume(long)))
 	if trials := must.Get(created(t).Recorded(long))(t); len(trials) > 0 {
 		t.Errorf("an empty run has %d trials", len(trials))
 	}
@@ -138,22 +133,18 @@ func TestRepeatedTrialsCountOnce(t *testing.T) {
 		trials   []result.Trial
 	}{"recorded": {[]result.Session{s}, known}, "without sessions": {nil, known}, "older": {nil, old}} {
 		d := putTogether(t, c.sessions, append(c.trials, c.trials[1], c.trials[0])...)
-		run, trials, err := d.Load()
-		must.Do(t, err)
+		run, trials := must.Get2(d.Load())(t)
 		if diff := cmp.Diff([]int{1, 2, 3}, seqs(trials)); diff != "" || run.Duplicates != 2 || run.Apart != nil {
 			t.Errorf("%s: %d duplicates, apart %+v (-want +got):\n%s", name, run.Duplicates, run.Apart, diff)
 		}
-		if len(run.Warnings) != 1 || run.Warnings[0].Code != string(warning.DuplicateTrials) {
-			t.Errorf("%s: warnings %+v", name, run.Warnings)
-		}
+		must.True(t, len(run.Warnings) == 1 && run.Warnings[0].Code == string(warning.DuplicateTrials), "%s: warnings %+v", name, run.Warnings)
 	}
 }
 
 // A directory without a record of sessions is not pooled either.
 func TestMixedWithoutSessions(t *testing.T) {
 	one, other := session("s1", "300ms", result.Build{Version: "v1"}), session("s2", "900ms", result.Build{Version: "v1"})
-	run, trials, err := putTogether(t, nil, trialIn(one, 1), trialIn(other, 2), trialIn(other, 3)).Load()
-	must.Do(t, err)
+	run, trials := must.Get2(putTogether(t, nil, trialIn(one, 1), trialIn(other, 2), trialIn(other, 3)).Load())(t)
 	if diff := cmp.Diff([]int{2, 3}, seqs(trials)); diff != "" || run.Apart == nil || run.Apart.Trials.OK != 1 {
 		t.Errorf("apart %+v (-want +got):\n%s", run.Apart, diff)
 	}
@@ -168,15 +159,12 @@ func TestKilledRunIsKnown(t *testing.T) {
 		if earlier {
 			must.Do(t, d.WriteRun(wholeRun()))
 		}
-		run, _, err := d.Load()
-		must.Do(t, err)
+		run, _ := must.Get2(d.Load())(t)
 		want := s.Run
 		want.Trials = result.Tally{OK: 1}
 		must.EqualFor(t, name, want, run)
 		listed := must.Get(List(d.Path()))(t)
-		if len(listed) != 1 || listed[0].ID != "s2" || listed[0].Status != result.RunInterrupted || listed[0].Trials != 1 {
-			t.Errorf("%s is listed as %+v", name, listed)
-		}
+		must.True(t, len(listed) == 1 && listed[0].ID == "s2" && listed[0].Status == result.RunInterrupted && listed[0].Trials == 1, "%s is listed as %+v", name, listed)
 	}
 }
 
@@ -203,9 +191,7 @@ func TestNumbers(t *testing.T) {
 	for want, seqs := range map[string][]int{
 		"": nil, "4": {4}, "1-3": {3, 1, 2, 2}, "1-2, 5": {1, 2, 5}, "1, 3, 5, 7, 9, 11 and 2 more": {1, 3, 5, 7, 9, 11, 13, 15},
 	} {
-		if got := numbers(seqs); got != want {
-			t.Errorf("%v: %q, want %q", seqs, got, want)
-		}
+		must.EqualFor(t, seqs, want, numbers(seqs))
 	}
 }
 

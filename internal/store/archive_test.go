@@ -53,9 +53,7 @@ func TestArchiveRefused(t *testing.T) {
 		"no checksum": {strings.Replace(text, lines[1], "", 1), "checksum"},
 	} {
 		_, err := ReadArchive(strings.NewReader(tt.text))
-		if err == nil || !strings.Contains(err.Error(), tt.want) || errors.Is(err, ErrNoArchive) != (tt.want == ErrNoArchive.Error()) {
-			t.Errorf("%s: %v, want %q", name, err, tt.want)
-		}
+		must.True(t, err != nil && strings.Contains(err.Error(), tt.want) && errors.Is(err, ErrNoArchive) == (tt.want == ErrNoArchive.Error()), "%s: %v, want %q", name, err, tt.want)
 	}
 }
 
@@ -93,8 +91,6 @@ func FuzzArchive(f *testing.F) {
 		defer d.Close()
 		must.Do(t, d.Unpack(a))
 		names, err := d.names()
-		if err != nil || len(names) > len(archived()) {
-			t.Errorf("%v, %v", names, err)
-		}
+		must.True(t, err == nil && len(names) <= len(archived()), "%v, %v", names, err)
 	})
 }

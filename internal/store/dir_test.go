@@ -57,8 +57,7 @@ func TestRoundTrip(t *testing.T) {
 
 	d = must.Get(Open(path))(t)
 	defer d.Close()
-	run, trials, err := d.Load()
-	must.Do(t, err)
+	run, trials := must.Get2(d.Load())(t)
 	must.Equal(t, wholeRun(), run)
 	must.Equal(t, []result.Trial{sample(1), sample(2)}, trials)
 	// What was written, and nothing beside it.
@@ -91,9 +90,7 @@ func TestCreateRefuses(t *testing.T) {
 		path := t.TempDir()
 		must.Do(t, os.WriteFile(filepath.Join(path, c.file), []byte("mine"), 0o644))
 		_, err := Create(path)
-		if !errors.Is(err, ErrExists) || err.Error() != "create run directory "+path+": "+c.want {
-			t.Errorf("%s: %v", c.file, err)
-		}
+		must.True(t, errors.Is(err, ErrExists) && err.Error() == "create run directory "+path+": "+c.want, "%s: %v", c.file, err)
 		if data, _ := os.ReadFile(filepath.Join(path, c.file)); string(data) != "mine" {
 			t.Errorf("%s became %q", c.file, data)
 		}
@@ -106,8 +103,7 @@ func TestCreateRefuses(t *testing.T) {
 		}
 	}
 	empty := t.TempDir()
-	d, err := Create(empty)
-	must.Do(t, err)
+	d := must.Get(Create(empty))(t)
 	defer d.Close()
 	if _, err := Create(empty); !errors.Is(err, ErrExists) {
 		t.Errorf("a second time: %v", err)
@@ -148,9 +144,7 @@ func TestOneWriter(t *testing.T) {
 	}
 	reader := must.Get(Open(d.Path()))(t) // a report meanwhile is fine
 	defer reader.Close()
-	if err := reader.Append(sample(1)); err == nil {
-		t.Error("a reader appended")
-	}
+	must.FailFor(t, "a reader appended", reader.Append(sample(1)))
 	must.Do(t, reader.WriteFile("report.html", nil), d.Close())
 	d = must.Get(OpenAppend(d.Path()))(t)
 	must.Do(t, d.Append(sample(1)), d.Close())

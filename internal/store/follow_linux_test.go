@@ -67,14 +67,10 @@ func TestPipesAreRefused(t *testing.T) {
 		path := filepath.Join(d.Path(), name)
 		_ = os.Remove(path)
 		must.Do(t, syscall.Mkfifo(path, 0o600))
-		if IsLocked(d.Path()) {
-			t.Errorf("%s: locked", name)
-		}
+		must.True(t, !IsLocked(d.Path()), "%s: locked", name)
 		again, err := OpenAppend(d.Path())
 		if slices.Contains([]string{TrialsFile, lockFile}, name) {
-			if !errors.Is(err, errIrregular) && !errors.Is(err, ErrNotRun) {
-				t.Errorf("%s: %v", name, err)
-			}
+			must.True(t, errors.Is(err, errIrregular) || errors.Is(err, ErrNotRun), "%s: %v", name, err)
 			continue
 		}
 		must.Do(t, err)
@@ -83,8 +79,6 @@ func TestPipesAreRefused(t *testing.T) {
 		errs = append(errs, err)
 		_, err = ReadStudy(d.Path())
 		errs = append(errs, err, again.AppendFile("log.txt", []byte("x")), again.Close())
-		if !errors.Is(errors.Join(errs...), errIrregular) {
-			t.Errorf("%s: %v", name, errs)
-		}
+		must.True(t, errors.Is(errors.Join(errs...), errIrregular), "%s: %v", name, errs)
 	}
 }

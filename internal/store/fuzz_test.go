@@ -24,13 +24,9 @@ func FuzzParseTrial(f *testing.F) {
 			return
 		}
 		first, err := encodeTrial(tr)
-		if err != nil {
-			t.Fatalf("cannot be written: %v", err)
-		}
+		must.Do(must.Named(t, "cannot be written"), err)
 		again, err := parseTrial(first)
-		if err != nil {
-			t.Fatalf("cannot be read back: %v", err)
-		}
+		must.Do(must.Named(t, "cannot be read back"), err)
 		if second, err := encodeTrial(again); err != nil || !bytes.Equal(first, second) {
 			t.Fatalf("%v\n%s\n%s", err, first, second)
 		}
@@ -55,9 +51,7 @@ func FuzzParseSessions(f *testing.F) {
 		if out.apart != nil {
 			apart = out.apart.Trials.Total()
 		}
-		if len(out.own)+len(out.repeated)+apart != len(trials) {
-			t.Fatalf("%d trials, %d repeated, %d apart of %d", len(out.own), len(out.repeated), apart, len(trials))
-		}
+		must.Require(t, len(out.own)+len(out.repeated)+apart == len(trials), "%d trials, %d repeated, %d apart of %d", len(out.own), len(out.repeated), apart, len(trials))
 		_ = killed(lastOf(sessions), out.own)
 	})
 }
@@ -75,9 +69,7 @@ func FuzzParseTrials(f *testing.F) {
 		if end.noNewline {
 			kept = append(kept, '\n')
 		}
-		if len(kept) > 0 && kept[len(kept)-1] != '\n' {
-			t.Fatalf("kept %q does not end a line", kept)
-		}
+		must.Require(t, len(kept) == 0 || kept[len(kept)-1] == '\n', "kept %q does not end a line", kept)
 		again, end, _, err := parseTrials(bytes.NewReader(kept), parseTrial, maxMemory)
 		if diff := cmp.Diff(trials, again); err != nil || diff != "" || end.offset != int64(len(kept)) || end.noNewline {
 			t.Fatalf("%v, %+v of %d bytes, %s", err, end, len(kept), diff)
@@ -99,9 +91,7 @@ func FuzzDecoders(f *testing.F) {
 		var want result.Trial
 		wrong := json.Unmarshal(line, &want)
 		got, err := parseTrial(line)
-		if wrong != nil && err == nil {
-			t.Fatalf("%v is not an error", wrong)
-		}
+		must.Require(t, wrong == nil || err != nil, "%v is not an error", wrong)
 		if err != nil {
 			return
 		}

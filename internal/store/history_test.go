@@ -41,9 +41,7 @@ func TestWriteHistoryInPieces(t *testing.T) {
 	h := result.History{Machines: []result.MachineHistory{{Series: []result.HistorySeries{{Points: make([]result.HistoryPoint, 50_000)}}}}}
 	w := &pieces{most: 1 << 40}
 	must.Do(t, WriteHistory(w, h))
-	if w.largest > w.all/8 {
-		t.Errorf("%d of %d bytes are written at once", w.largest, w.all)
-	}
+	must.True(t, w.largest <= w.all/8, "%d of %d bytes are written at once", w.largest, w.all)
 	w = &pieces{most: w.all / 2}
 	if err := WriteHistory(w, h); !errors.Is(err, io.ErrShortWrite) {
 		t.Error(err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // Every list of run.json has a limit, and its error names the list.
@@ -57,9 +58,7 @@ func TestLongLists(t *testing.T) {
 						t.Errorf("%s of the maximum length: %v", key, err)
 					}
 					want := fmt.Sprintf("too large: %s has %d elements, more than the maximum of %d", key, maxList+1, maxList)
-					if got := fmt.Sprint(checkRun(at(below, maxList+1))); got != want {
-						t.Errorf("%s, want %s", got, want)
-					}
+					must.Equal(t, want, fmt.Sprint(checkRun(at(below, maxList+1))))
 				}
 			}
 			if elem.Kind() == reflect.Struct && elem.PkgPath() == of.PkgPath() && len(path) < 6 {
@@ -68,7 +67,5 @@ func TestLongLists(t *testing.T) {
 		}
 	}
 	walk("", reflect.TypeFor[result.Run](), nil)
-	if seen < 30 {
-		t.Errorf("%d lists were tried", seen)
-	}
+	must.True(t, seen >= 30, "%d lists were tried", seen)
 }

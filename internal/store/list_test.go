@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"tare/internal/result"
@@ -70,15 +69,12 @@ func TestList(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "link")
 	must.Do(t, os.Symlink(top, link))
 	for _, dir := range []string{top, top + "/", link} {
-		got, err := List(dir)
-		must.Do(t, err)
+		got := must.Get(List(dir))(t)
 		for i := range got {
 			got[i].Problem = strings.ReplaceAll(got[i].Problem, filepath.Clean(dir)+"/", "")
 			got[i].Path = must.Get(filepath.Rel(dir, got[i].Path))(t)
 		}
-		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-			t.Error(dir, diff)
-		}
+		must.EqualFor(t, dir, want, got, cmpopts.EquateEmpty())
 	}
 	if got, err := List(filepath.Join(top, "old")); err != nil || len(got) != 1 || got[0].ID != "old" {
 		t.Errorf("a run itself: %v, %v", got, err)

@@ -78,14 +78,10 @@ func TestLoadTrials(t *testing.T) {
 			}
 			after := string(must.Get(os.ReadFile(filepath.Join(path, TrialsFile)))(t))
 			if c.err != "" {
-				if after != c.text {
-					t.Error("a file that cannot be read was changed")
-				}
+				must.EqualFor(t, "a file that cannot be read was changed", c.text, after)
 				return
 			}
-			if !strings.HasPrefix(after, c.resumed+`{"schema"`) {
-				t.Errorf("after resuming %.300q, want %.300q and one more", after, c.resumed)
-			}
+			must.True(t, strings.HasPrefix(after, c.resumed+`{"schema"`), "after resuming %.300q, want %.300q and one more", after, c.resumed)
 			if _, trials, err := d.Load(); err != nil || len(trials) != len(c.want)+1 {
 				t.Errorf("after resuming %d trials, %v", len(trials), err)
 			}
@@ -97,14 +93,10 @@ func TestLoadTrials(t *testing.T) {
 func wantErr(t *testing.T, err error, place, what string) {
 	t.Helper()
 	if what == "" {
-		if err != nil {
-			t.Error(err)
-		}
+		must.True(t, err == nil, "%v", err)
 		return
 	}
-	if err == nil || !strings.Contains(err.Error(), place+what) {
-		t.Errorf("error %v, want %s%s", err, place, what)
-	}
+	must.True(t, err != nil && strings.Contains(err.Error(), place+what), "error %v, want %s%s", err, place, what)
 }
 
 // The longest line that Append lets through can be read back.
@@ -113,21 +105,15 @@ func TestLongestLine(t *testing.T) {
 	tr := result.Trial{Mode: "m", Workload: "w", Status: result.TrialOK, Reason: "x"}
 	tr.Reason = strings.Repeat("x", 1+maxLine-len(must.Get(encodeTrial(tr))(t)))
 	must.Do(t, d.Append(tr))
-	_, trials, err := d.Load()
-	must.Do(t, err)
-	if len(trials) != 1 || len(trials[0].Reason) != len(tr.Reason) {
-		t.Errorf("%d trials", len(trials))
-	}
+	_, trials := must.Get2(d.Load())(t)
+	must.True(t, len(trials) == 1 && len(trials[0].Reason) == len(tr.Reason), "%d trials", len(trials))
 	tr.Reason += "x"
-	if err := d.Append(tr); err == nil {
-		t.Error("appended one byte more")
-	}
+	must.FailFor(t, "appended one byte more", d.Append(tr))
 }
 
 func TestLoadWithoutRun(t *testing.T) {
 	d := created(t)
-	empty, trials, err := d.Load()
-	must.Do(t, err)
+	empty, trials := must.Get2(d.Load())(t)
 	if diff := cmp.Diff(result.Run{Schema: result.Schema, Status: result.RunInterrupted}, empty); diff != "" || len(trials) > 0 {
 		t.Error(trials, diff)
 	}
@@ -138,8 +124,7 @@ func TestLoadWithoutRun(t *testing.T) {
 		tr.Workload, tr.Started = "w", noon.Add(time.Duration(-i)*time.Second)
 		must.Do(t, d.Append(tr))
 	}
-	run, _, err := d.Load()
-	must.Do(t, err)
+	run, _ := must.Get2(d.Load())(t)
 	want := result.Run{
 		Schema: result.Schema, Status: result.RunInterrupted, Started: noon.Add(-4 * time.Second), Trials: result.Tally{OK: 1, Invalid: 2, Failed: 2},
 		Modes: []result.Mode{{ID: "a", Title: "a", Status: result.ModeFailed, Reason: "steal"}, {ID: "b", Title: "b", Status: result.ModeMeasured}},

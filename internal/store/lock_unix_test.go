@@ -21,13 +21,9 @@ func TestForeignLockDoesNotBlock(t *testing.T) {
 	if info := must.Get(os.Lstat(name))(t); info.Mode() != 0o600 {
 		t.Errorf("the lock file has mode %v", info.Mode())
 	}
-	if !IsLocked(d.Path()) {
-		t.Error("not locked while it is written")
-	}
+	must.True(t, IsLocked(d.Path()), "not locked while it is written")
 	must.Do(t, d.Append(sample(1)), d.Close())
-	if IsLocked(d.Path()) {
-		t.Error("locked after it ended")
-	}
+	must.True(t, !IsLocked(d.Path()), "locked after it ended")
 	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the lock file is left behind: %v", err)
 	}

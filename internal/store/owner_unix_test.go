@@ -51,9 +51,7 @@ func TestRunUnderSudoBelongsToItsUser(t *testing.T) {
 		if path == "." || path == "there" {
 			want = 0
 		}
-		if uid != want {
-			t.Errorf("%s belongs to %d, want %d", path, uid, want)
-		}
+		must.True(t, uid == want, "%s belongs to %d, want %d", path, uid, want)
 	}
 	must.Do(t, d.Close())
 }

@@ -21,9 +21,7 @@ func TestParseInOrder(t *testing.T) {
 		lines = append(lines, lineOf(i+1)+strings.Repeat(" ", i%7)+"\n")
 	}
 	text := strings.Join(lines, "")
-	if len(text) < 3*readSize {
-		t.Fatalf("%d bytes are read at once", len(text))
-	}
+	must.Require(t, len(text) >= 3*readSize, "%d bytes are read at once", len(text))
 	for _, c := range []struct {
 		name    string
 		broken  []int // lines, from 0
@@ -51,16 +49,10 @@ func TestParseInOrder(t *testing.T) {
 				r = io.MultiReader(r, iotest.ErrReader(c.end))
 			}
 			got, end, line, err := parseTrials(r, partial{}.parse, maxMemory)
-			if (err != nil) != (c.badLine > 0) || err != nil && line != c.badLine {
-				t.Fatalf("line %d: %v", line, err)
-			}
-			if len(got) != c.want || err == nil && end.offset != int64(len(strings.Join(lines[:c.want], ""))) {
-				t.Fatalf("%d trials that end at %d", len(got), end.offset)
-			}
+			must.Require(t, (err != nil) == (c.badLine > 0) && (err == nil || line == c.badLine), "line %d: %v", line, err)
+			must.Require(t, len(got) == c.want && (err != nil || end.offset == int64(len(strings.Join(lines[:c.want], "")))), "%d trials that end at %d", len(got), end.offset)
 			for i, tr := range got {
-				if tr.Seq != i+1 {
-					t.Fatalf("trial %d is at %d", tr.Seq, i+1)
-				}
+				must.Require(t, tr.Seq == i+1, "trial %d is at %d", tr.Seq, i+1)
 			}
 		})
 	}
@@ -74,9 +66,7 @@ func TestLoadLean(t *testing.T) {
 	d := must.Get(Open(onDisk(t, map[string]string{TrialsFile: string(line), RunFile: `{"schema":"tare.run/1","trials":{"ok":1000000000}}`})))(t)
 	defer d.Close()
 	run, got, err := d.LoadPartial()
-	if err != nil || run.Trials.OK != 1000000000 || len(got) != 1 {
-		t.Fatalf("%v, %+v, %d trials", err, run.Trials, len(got))
-	}
+	must.Require(t, err == nil && run.Trials.OK == 1000000000 && len(got) == 1, "%v, %+v, %d trials", err, run.Trials, len(got))
 	want := must.Get(parseTrial(line))(t)
 	want.Counters, want.Pairs = nil, nil
 	want.Client, want.Server = settings(want.Client), settings(want.Server)
@@ -97,15 +87,9 @@ func TestLoadLeanJudged(t *testing.T) {
 	d := must.Get(Open(onDisk(t, map[string]string{TrialsFile: string(text), RunFile: string(run)})))(t)
 	defer d.Close()
 	_, got, err := d.LoadPartial()
-	if err != nil || len(got) != 2 {
-		t.Fatalf("%d trials, %v", len(got), err)
-	}
+	must.Require(t, err == nil && len(got) == 2, "%d trials, %v", len(got), err)
 	for _, tr := range got {
-		if tr.Client != nil || tr.Notes != nil || tr.Limits != nil || tr.Stacks != nil || tr.Metrics["goodput"] != 9.41e9 || len(tr.Series.Values) != 3 {
-			t.Errorf("%+v", tr)
-		}
+		must.True(t, tr.Client == nil && tr.Notes == nil && tr.Limits == nil && tr.Stacks == nil && tr.Metrics["goodput"] == 9.41e9 && len(tr.Series.Values) == 3, "%+v", tr)
 	}
-	if got[0].Machine != nil || got[1].Machine["cpu_user"] != 1 {
-		t.Errorf("machine %v, with processes %v", got[0].Machine, got[1].Machine)
-	}
+	must.True(t, got[0].Machine == nil && got[1].Machine["cpu_user"] == 1, "machine %v, with processes %v", got[0].Machine, got[1].Machine)
 }

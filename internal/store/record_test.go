@@ -75,17 +75,13 @@ func TestHashOfStudy(t *testing.T) {
 	top, _ := manyRuns(t)
 	of := map[string]string{}
 	for _, r := range directly(t, top) {
-		if r.Hash == "" && r.Problem == "" && filepath.Base(r.Path) != "killed" {
-			t.Errorf("%s has no hash", r.Path)
-		}
+		must.True(t, r.Hash != "" || r.Problem != "" || filepath.Base(r.Path) == "killed", "%s has no hash", r.Path)
 		if old, known := of[r.Study]; known && r.Study != "" && old != r.Hash {
 			t.Errorf("%s: %s and %s", r.Study, old, r.Hash)
 		}
 		of[r.Study] = r.Hash
 	}
-	if of["study0"] == of["study1"] || of["recorded"] != session("x", "1s", result.Build{}).Settings.Hash() {
-		t.Errorf("%v", of)
-	}
+	must.True(t, of["study0"] != of["study1"] && of["recorded"] == session("x", "1s", result.Build{}).Settings.Hash(), "%v", of)
 	for text, want := range map[string]string{"": "", "title: x\n": "", "name: a\n": "a", "profile: quick\nname: \"1e3\"\n": "1e3", "name: 'true'\n": "true", " name: x\n": "", "name:": ""} {
 		if got := studyName([]byte(text)); got != want {
 			t.Errorf("%q has the name %q, want %q", text, got, want)
@@ -102,9 +98,7 @@ func TestEachRecord(t *testing.T) {
 	must.Do(t, EachRecord(top, func(Summary) bool { return true }, func(r Record) error {
 		if r.Problem != "" {
 			problems++
-			if len(ids) != whole || r.Run.Hosts != nil || !strings.Contains(r.Problem, r.Path) {
-				t.Errorf("after %d: %+v", len(ids), r)
-			}
+			must.True(t, len(ids) == whole && r.Run.Hosts == nil && strings.Contains(r.Problem, r.Path), "after %d: %+v", len(ids), r)
 			return nil
 		}
 		ids = append(ids, r.ID)
@@ -117,14 +111,10 @@ func TestEachRecord(t *testing.T) {
 	visited := 0
 	err := EachRecord(top, func(s Summary) bool { return s.Study == "study1" }, func(r Record) error {
 		visited++
-		if r.Study != "study1" {
-			t.Errorf("%+v", r)
-		}
+		must.EqualFor(t, r, "study1", r.Study)
 		return stop
 	})
-	if !errors.Is(err, stop) || visited != 1 {
-		t.Errorf("%v after %d", err, visited)
-	}
+	must.True(t, errors.Is(err, stop) && visited == 1, "%v after %d", err, visited)
 	if err := EachRecord(filepath.Join(top, "none"), nil, nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}

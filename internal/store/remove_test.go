@@ -61,9 +61,7 @@ func TestRemove(t *testing.T) {
 		if got := must.Get(r.Remove(path))(t); got != want {
 			t.Errorf("removed %+v, want %+v", got, want)
 		}
-		if left := must.Get(filepath.Glob(filepath.Join(filepath.Dir(path), "*")))(t); len(left) != 0 {
-			t.Errorf("left: %v", left)
-		}
+		must.EqualFor(t, "left", 0, len(must.Get(filepath.Glob(filepath.Join(filepath.Dir(path), "*")))(t)))
 	}
 }
 
@@ -149,9 +147,7 @@ func TestRemoveRefuses(t *testing.T) {
 			before := append(below(t, top), below(t, outside)...)
 			for what, act := range map[string]func(string) (Contents, error){"check": r.Check, "remove": r.Remove} {
 				got, err := act(path)
-				if err == nil || c.want != nil && !errors.Is(err, c.want) || got != (Contents{}) {
-					t.Errorf("%s: %+v, %v", what, got, err)
-				}
+				must.True(t, err != nil && (c.want == nil || errors.Is(err, c.want)) && got == (Contents{}), "%s: %+v, %v", what, got, err)
 			}
 			if after := append(below(t, top), below(t, outside)...); !slices.Equal(before, after) {
 				t.Errorf("%v became %v", before, after)
@@ -189,9 +185,7 @@ func TestRemoveGoesOn(t *testing.T) {
 			t.Errorf("after %d steps it is listed: %+v", steps, runs)
 		}
 		found := must.Get(r.Unfinished())(t)
-		if len(found) != 1 {
-			t.Fatalf("after %d steps: %v", steps, found)
-		}
+		must.Require(t, len(found) == 1, "after %d steps: %v", steps, found)
 		if got, err := r.Remove(found[0]); err != nil || got.Files+gone.Files != whole.Files || got.Bytes+gone.Bytes != whole.Bytes {
 			t.Errorf("after %d steps: %+v and %+v of %+v, %v", steps, gone, got, whole, err)
 		}
@@ -208,9 +202,7 @@ func TestUnfinishedOfOthers(t *testing.T) {
 	path := filepath.Join(top, removedPrefix+"x")
 	must.Do(t, os.Mkdir(path, 0o700), os.WriteFile(filepath.Join(path, "file"), nil, 0o600))
 	found := must.Get(r.Unfinished())(t)
-	if !slices.Equal(found, []string{path}) {
-		t.Fatal(found)
-	}
+	must.Require(t, slices.Equal(found, []string{path}), "%v", found)
 	if _, err := r.Remove(path); !errors.Is(err, ErrContents) {
 		t.Error(err)
 	}
@@ -265,9 +257,7 @@ func TestRemoveAtOnce(t *testing.T) {
 			var all Contents
 			for i := range 20 {
 				c, err := r.Remove(filepath.Join(top, fmt.Sprint(i)))
-				if err != nil && !errors.Is(err, ErrInUse) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrNotRun) {
-					t.Error(err)
-				}
+				must.True(t, err == nil || errors.Is(err, ErrInUse) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrNotRun), "%v", err)
 				all.Files += c.Files
 				all.Bytes += c.Bytes
 			}

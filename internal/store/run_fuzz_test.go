@@ -23,15 +23,11 @@ func FuzzParseRun(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		run, err := parseRun(data)
 		if err != nil {
-			if unreadable(err).Error() == "" {
-				t.Error("an error without text")
-			}
+			must.True(t, unreadable(err).Error() != "", "an error without text")
 			return
 		}
 		first, err := json.Marshal(run)
-		if err != nil {
-			t.Fatalf("cannot be written: %v", err)
-		}
+		must.Do(must.Named(t, "cannot be written"), err)
 		again, err := parseRun(first)
 		if err != nil {
 			t.Fatalf("cannot be read back: %v\n%s", err, first)
@@ -59,9 +55,7 @@ func FuzzDirectory(f *testing.F) {
 		d := must.Get(Open(dir))(t)
 		defer d.Close()
 		_, all, err := d.Load()
-		if err != nil && (!strings.Contains(err.Error(), dir) || strings.ContainsAny(err.Error(), "\n\r\x1b")) {
-			t.Errorf("the error %q", err)
-		}
+		must.True(t, err == nil || strings.Contains(err.Error(), dir) && !strings.ContainsAny(err.Error(), "\n\r\x1b"), "the error %q", err)
 		if len(all) > bytes.Count(trials, []byte("\n"))+1 {
 			t.Errorf("%d trials in %d lines", len(all), bytes.Count(trials, []byte("\n")))
 		}
@@ -69,8 +63,6 @@ func FuzzDirectory(f *testing.F) {
 			t.Errorf("%v: %d of %d trials in part", lean, len(some), len(all))
 		}
 		found, err := List(top)
-		if err != nil || len(found) != 1 {
-			t.Errorf("%v: %v", err, found)
-		}
+		must.True(t, err == nil && len(found) == 1, "%v: %v", err, found)
 	})
 }

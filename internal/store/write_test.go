@@ -46,8 +46,7 @@ func TestAppendRefuses(t *testing.T) {
 	bare := result.Trial{Seq: 2, Mode: "m", Workload: "w", Status: result.TrialFailed}
 	must.Do(t, d.Append(bare)) // and nothing was left behind
 	must.Contain(t, string(must.Get(os.ReadFile(filepath.Join(d.Path(), TrialsFile)))(t)), "a <b> &")
-	_, trials, err := d.Load()
-	must.Do(t, err)
+	_, trials := must.Get2(d.Load())(t)
 	bare.Schema = result.TrialSchema
 	must.Equal(t, []result.Trial{sample(1), bare}, trials)
 }
@@ -58,13 +57,9 @@ func TestAppendAfterFailure(t *testing.T) {
 	must.Do(t, d.Append(sample(1)))
 	d.trials.Close() // the next write fails
 	for range 2 {
-		if err := d.Append(sample(2)); err == nil {
-			t.Error("appended")
-		}
+		must.FailFor(t, "appended", d.Append(sample(2)))
 	}
-	if d.broken == nil {
-		t.Error("not held to be broken")
-	}
+	must.True(t, d.broken != nil, "not held to be broken")
 }
 
 func TestEncodeRunRefuses(t *testing.T) {
@@ -103,12 +98,8 @@ func TestWriteFileRefuses(t *testing.T) {
 	}
 	// The last step fails: a folder is in the place of the file.
 	must.Do(t, d.WriteFile("folder/x", nil))
-	if err := d.WriteFile("folder", nil); err == nil {
-		t.Error("a file took a folder's place")
-	}
-	if names := must.Get(d.names())(t); len(names) != 4 {
-		t.Errorf("beside .lock, folder, link and the trials is left behind: %v", names)
-	}
+	must.FailFor(t, "a file took a folder's place", d.WriteFile("folder", nil))
+	must.EqualFor(t, "beside .lock, folder, link and the trials is left behind", 4, len(must.Get(d.names())(t)))
 }
 
 // JSON has no word for an infinite figure.

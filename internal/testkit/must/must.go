@@ -1,5 +1,5 @@
-// Package must is for what a test expects, in one line: a call without an error or with one, two equal values, a text
-// with certain words, and a file that holds what it should.
+// Package must is for what a test expects, in one line: a call without an error or with one, a condition, two equal
+// values, a text with certain words, and a file that holds what it should.
 package must
 
 import (
@@ -94,6 +94,22 @@ func ContainFor(t testing.TB, name any, text string, words ...string) {
 	}
 }
 
+// True fails the test with a message unless a condition holds, and lets it go on. The message is evaluated in any case.
+func True(t testing.TB, holds bool, format string, args ...any) {
+	t.Helper()
+	if !holds {
+		t.Errorf(format, args...)
+	}
+}
+
+// Require is True, but stops the test.
+func Require(t testing.TB, holds bool, format string, args ...any) {
+	t.Helper()
+	if !holds {
+		t.Fatalf(format, args...)
+	}
+}
+
 // Equal fails the test with the differences between two values, and lets it go on.
 func Equal(t testing.TB, want, got any, opts ...cmp.Option) {
 	t.Helper()
@@ -133,6 +149,11 @@ type named struct {
 func (n named) Fatal(args ...any) {
 	n.Helper()
 	n.TB.Fatal(append([]any{n.name, ": "}, args...)...)
+}
+
+func (n named) Fatalf(format string, args ...any) {
+	n.Helper()
+	n.TB.Fatalf("%v: "+format, append([]any{n.name}, args...)...)
 }
 
 func (n named) Errorf(format string, args ...any) {

@@ -17,6 +17,8 @@ func (r *recorder) Helper() {}
 
 func (r *recorder) Fatal(args ...any) { r.failed = append(r.failed, fmt.Sprint(args...)) }
 
+func (r *recorder) Fatalf(format string, args ...any) { r.Fatal(fmt.Sprintf(format, args...)) }
+
 func (r *recorder) Errorf(string, ...any) { r.failed = append(r.failed, "they differ") }
 
 func TestFails(t *testing.T) {
@@ -29,6 +31,8 @@ func TestFails(t *testing.T) {
 		"no value":              {func(t testing.TB) { Get(1, some)(t) }, "[some error]"},
 		"no error":              {func(t testing.TB) { Do(t, nil, nil) }, "[]"},
 		"the second is one":     {func(t testing.TB) { Do(t, nil, some) }, "[some error]"},
+		"a condition":           {func(t testing.TB) { True(t, true, "x"); Require(t, true, "x") }, "[]"},
+		"no condition":          {func(t testing.TB) { True(t, false, "x"); Require(t, false, "%d", 1) }, "[they differ 1]"},
 		"equal":                 {func(t testing.TB) { Equal(t, []int{1}, []int{1}) }, "[]"},
 		"different":             {func(t testing.TB) { Equal(t, []int{1}, []int{2}) }, "[they differ]"},
 		"equal, of a case":      {func(t testing.TB) { EqualFor(t, "x", 1, 1) }, "[]"},
@@ -41,7 +45,11 @@ func TestFails(t *testing.T) {
 		"an error in a line":    {func(t testing.TB) { FailLine(t, "x", some, "some") }, "[]"},
 		"not in a line":         {func(t testing.TB) { FailLine(t, "x", errors.New("a\nb")); FailLine(t, "x", nil) }, "[they differ they differ]"},
 		"no two values":         {func(t testing.TB) { Get2(1, 2, some)(t) }, "[some error]"},
-		"a named case":          {func(t testing.TB) { Do(Named(t, "x"), some); Fail(Named(t, "x"), some, "other") }, "[x: some error they differ]"},
+		"a named case": {func(t testing.TB) {
+			Do(Named(t, "x"), some)
+			Require(Named(t, "x"), false, "%d", 1)
+			Fail(Named(t, "x"), some, "other")
+		}, "[x: some error x: 1 they differ]"},
 		"no error, nil":         {func(t testing.TB) { Equal(t, nil, Err(1, nil)) }, "[]"},
 		"an error, not nil":     {func(t testing.TB) { Equal(t, nil, Err(1, some)) }, "[they differ]"},
 		"different in the type": {func(t testing.TB) { Equal(t, int64(1), 1) }, "[they differ]"},

@@ -86,9 +86,7 @@ func TestLinkLimits(t *testing.T) {
 		must.EqualFor(t, name, c.want, got, cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(b) }))
 		must.EqualFor(t, fmt.Sprintf("%s: warnings %+v", name, warnings), len(c.want), len(warnings))
 		for _, w := range warnings {
-			if w.Code != "link_limited" || w.Scope != c.want[0].Workload || !strings.Contains(w.Text, "CPU cost") || !strings.Contains(w.Text, "1 Gbit/s") {
-				t.Errorf("%s: %+v", name, w)
-			}
+			must.True(t, w.Code == "link_limited" && w.Scope == c.want[0].Workload && strings.Contains(w.Text, "CPU cost") && strings.Contains(w.Text, "1 Gbit/s"), "%s: %+v", name, w)
 		}
 	}
 }
@@ -115,7 +113,5 @@ func TestLinks(t *testing.T) {
 	}
 	must.Equal(t, want, Links(s, modes))
 	s.Lab.Rate = 0
-	if links := Links(s, modes); len(links) != 0 {
-		t.Errorf("links without a rate: %+v", links)
-	}
+	must.EqualFor(t, "links without a rate", 0, len(Links(s, modes)))
 }

@@ -53,9 +53,7 @@ func TestBreakdownWarns(t *testing.T) {
 	e.run.Modes = []result.Mode{{ID: "good", Status: result.ModeMeasured}, {ID: "odd", Status: result.ModeMeasured}, {ID: "busy", Status: result.ModeMeasured}}
 	e.in.Trials = []result.Trial{trial("good", 15, 5), trial("odd", 16, 0), trial("busy", 0, 20)}
 	e.breakdowns()
-	if len(e.run.Breakdowns) != 3 || e.run.Breakdowns[0].File != "stacks/good.cost_pass.folded" {
-		t.Fatalf("%+v", e.run.Breakdowns)
-	}
+	must.Require(t, len(e.run.Breakdowns) == 3 && e.run.Breakdowns[0].File == "stacks/good.cost_pass.folded", "%+v", e.run.Breakdowns)
 	codes := map[string]string{}
 	for _, w := range e.run.Warnings {
 		codes[w.Code] = w.Scope

@@ -74,7 +74,5 @@ func TestSaturated(t *testing.T) {
 	// Where every mode filled the underlay, that is one warning about the workload.
 	e := crowded(stream, full(0.5, 0.5, 0.5), full(carries, carries, 0.98*carries), "cubic")
 	e.saturated()
-	if len(e.run.Warnings) != 1 || e.run.Warnings[0].Code != "link_limited" {
-		t.Errorf("all at the underlay's limit: %+v", e.run.Warnings)
-	}
+	must.True(t, len(e.run.Warnings) == 1 && e.run.Warnings[0].Code == "link_limited", "all at the underlay's limit: %+v", e.run.Warnings)
 }

@@ -43,9 +43,8 @@ func TestAcrossComparesCosts(t *testing.T) {
 	}
 	must.Equal(t, map[string]result.Verdict{"host": result.Worse, "bridge": result.Same, "overlay": result.Worse}, got)
 	overlay := c.Cells[2]
-	if math.Abs(*overlay.Ratio-0.8) > 0.005 || math.Abs(*overlay.Before-0.5) > 0.005 || math.Abs(*overlay.After-0.4) > 0.005 {
-		t.Errorf("overlay went from %.3f to %.3f, %.3f times; want 0.5, 0.4, 0.8", *overlay.Before, *overlay.After, *overlay.Ratio)
-	}
+	must.True(t, math.Abs(*overlay.Ratio-0.8) <= 0.005 && math.Abs(*overlay.Before-0.5) <= 0.005 && math.Abs(*overlay.After-0.4) <= 0.005,
+		"overlay went from %.3f to %.3f, %.3f times; want 0.5, 0.4, 0.8", *overlay.Before, *overlay.After, *overlay.Ratio)
 	// Welch's interval of the difference of the two mean log ratios, by hand.
 	b := stderr([]float64{500. / 1000, 506. / 1010, 494. / 990, 500. / 1000, 501. / 1000})
 	a := stderr([]float64{200. / 500, 202. / 505, 198. / 495, 200. / 500, 201. / 500})
@@ -100,9 +99,7 @@ func TestAcrossAddsTime(t *testing.T) {
 		"no time":        {run("goodput", rates(10, 11), rates(12, 14)), run("goodput", rates(10, 11), rates(12, 15))},
 	} {
 		for mode, a := range of(pair[0], pair[1]) {
-			if a != nil {
-				t.Errorf("%s: %s has %+v", name, mode, a)
-			}
+			must.True(t, a == nil, "%s: %s has %+v", name, mode, a)
 		}
 	}
 }
@@ -158,9 +155,7 @@ func TestAcrossLeavesOut(t *testing.T) {
 			}
 			for _, m := range got.Modes {
 				modes = append(modes, strings.Join([]string{m.Mode, string(m.Before), string(m.After)}, " "))
-				if !m.Lost() {
-					t.Errorf("%s is not lost", m.Mode)
-				}
+				must.True(t, m.Lost(), "%s is not lost", m.Mode)
 			}
 			must.EqualFor(t, "cells", c.want, strings.Join(cells, ", "))
 			must.EqualFor(t, "modes", c.modes, strings.Join(modes, ", "))
@@ -247,16 +242,10 @@ func TestMaximumHasNoVerdict(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	changes := Across(taken(before, blocks.HostAnd()...), taken(after, blocks.HostAnd()...), nil, 0.05).Cells
-	if len(changes) != 2 {
-		t.Fatalf("%+v", changes)
-	}
+	must.Require(t, len(changes) == 2, "%+v", changes)
 	for _, c := range changes {
-		if c.Verdict != "" || c.Ratio != nil || c.P != nil || c.Before == nil || c.After == nil || c.BlocksNeeded != nil {
-			t.Errorf("%+v", c)
-		}
+		must.True(t, c.Verdict == "" && c.Ratio == nil && c.P == nil && c.Before != nil && c.After != nil && c.BlocksNeeded == nil, "%+v", c)
 	}
 	asked := verdict.Comparisons(in, nil, []verdict.ComparisonRequest{{ID: "x", A: []string{"veth"}, B: []string{"host"}}})
-	if len(asked) != 1 || asked[0].Verdict != "" || asked[0].Ratio != nil || asked[0].A.Value == nil {
-		t.Errorf("asked for: %+v", asked)
-	}
+	must.True(t, len(asked) == 1 && asked[0].Verdict == "" && asked[0].Ratio == nil && asked[0].A.Value != nil, "asked for: %+v", asked)
 }

@@ -163,16 +163,12 @@ func TestClaimsOfSyntheticRun(t *testing.T) {
 	}
 	trials := slices.Collect(shape.Each())
 	for i, got := range analysis.Evaluate(run, analysis.Evidence{Study: s, Trials: trials, Lab: true}).Claims {
-		if got.Outcome != want[i] {
-			t.Errorf("%s of %v: %s: %s; want %s", got.HoldsIf, got.Of, got.Outcome, got.Reason, want[i])
-		}
+		must.True(t, got.Outcome == want[i], "%s of %v: %s: %s; want %s", got.HoldsIf, got.Of, got.Outcome, got.Reason, want[i])
 	}
 	// Killed after 5 of 12 blocks, it has the same claims with what there is.
 	early := slices.DeleteFunc(trials, func(t result.Trial) bool { return t.Block > 5 })
 	killed := analysis.Evaluate(run, analysis.Evidence{Study: s, Trials: early, Lab: true}).Claims
-	if len(killed) != len(want) || killed[3].N != 5 || killed[3].Outcome != result.ClaimDoesNotHold {
-		t.Errorf("after 5 blocks: %+v", killed)
-	}
+	must.True(t, len(killed) == len(want) && killed[3].N == 5 && killed[3].Outcome == result.ClaimDoesNotHold, "after 5 blocks: %+v", killed)
 }
 
 // A claim that one value is lower than another, with no difference, holds by chance in at most 2.5 % of
@@ -318,9 +314,7 @@ func TestClaimCannotTell(t *testing.T) {
 	few := slices.Concat(series(r, 6, "host", "tcp", "goodput", 100, 0.1), series(r, 6, "a", "tcp", "goodput", 92, 0.1))
 	s := claimStudy(claim("lower", "goodput", "tcp", "a", "host"))
 	first := evaluate(s, result.Run{}, few)[0]
-	if first.BlocksNeeded == nil || first.N != 6 {
-		t.Fatalf("%+v", first)
-	}
+	must.Require(t, first.BlocksNeeded != nil && first.N == 6, "%+v", first)
 	many := slices.Clone(few)
 	for n := 1; n*6 < 6+*first.BlocksNeeded; n++ {
 		for _, trial := range few {
@@ -360,12 +354,10 @@ func TestClaimWithLowerBounds(t *testing.T) {
 		{"perhaps lower", claim("above 0.4", "goodput", "tcp", "a", "host"), limited(slices.Concat(fast("a", 50), fast("host", 100))), result.ClaimCannotTell},
 	} {
 		got := evaluate(claimStudy(tt.c), result.Run{}, tt.trials)[0]
-		if got.Outcome != tt.want || !slices.ContainsFunc(got.Differs, func(d string) bool { return strings.HasPrefix(d, "the generator limited a in tcp") }) {
-			t.Errorf("%s: %+v", tt.name, got)
-		}
-		if got.Outcome == result.ClaimCannotTell && (got.BlocksNeeded != nil || !strings.Contains(got.Reason, "lower bound")) {
-			t.Errorf("%s: %s (%v blocks)", tt.name, got.Reason, got.BlocksNeeded)
-		}
+		must.True(t, got.Outcome == tt.want && slices.ContainsFunc(got.Differs, func(d string) bool { return strings.HasPrefix(d, "the generator limited a in tcp") }),
+			"%s: %+v", tt.name, got)
+		must.True(t, got.Outcome != result.ClaimCannotTell || got.BlocksNeeded == nil && strings.Contains(got.Reason, "lower bound"),
+			"%s: %s (%v blocks)", tt.name, got.Reason, got.BlocksNeeded)
 	}
 }
 
@@ -410,12 +402,9 @@ func TestClaimBesidePublished(t *testing.T) {
 	s.Workloads[0].WriteSize = 128 << 10
 	run := result.Run{Hosts: []result.Host{{Name: "a", Facts: []result.Fact{{Name: "kernel", Value: "6.18.44"}}}, {Name: "b", Facts: []result.Fact{{Name: "kernel", Value: "6.18.44"}}}}}
 	got := evaluate(s, run, trials)[0]
-	if got.Outcome != result.ClaimHolds || got.Value == nil || got.CI == nil || got.N != 6 || !got.Indicative || got.Unit != "" {
-		t.Errorf("%+v", got)
-	}
-	if got.PublishedValue == nil || *got.PublishedValue != 0.992 || got.PublishedCI == nil || *got.PublishedCI != (result.Interval{0.97, 1.01}) {
-		t.Errorf("published %v %v", got.PublishedValue, got.PublishedCI)
-	}
+	must.True(t, got.Outcome == result.ClaimHolds && got.Value != nil && got.CI != nil && got.N == 6 && got.Indicative && got.Unit == "", "%+v", got)
+	must.True(t, got.PublishedValue != nil && *got.PublishedValue == 0.992 && got.PublishedCI != nil && *got.PublishedCI == (result.Interval{0.97, 1.01}),
+		"published %v %v", got.PublishedValue, got.PublishedCI)
 	want := []string{"a NIC of 1 Gbit/s", "the link of 1 Gbit/s limited every mode in tcp, which hides a difference", "kernel 6.18.44 here; the claim is of 2016",
 		"the profile is quick, so that values are indicative"}
 	must.Equal(t, want, got.Differs)

@@ -43,9 +43,7 @@ func TestCompareHosts(t *testing.T) {
 			}
 			must.Equal(t, c.codes, strings.Join(codes, " "))
 			for _, want := range c.want {
-				if !strings.Contains(strings.Join(texts, "\n"), want) {
-					t.Errorf("%q is not in %q", want, texts)
-				}
+				must.True(t, strings.Contains(strings.Join(texts, "\n"), want), "%q is not in %q", want, texts)
 			}
 		})
 	}

@@ -77,9 +77,7 @@ func TestMachineOf(t *testing.T) {
 		"nothing known":      {"kernel", "6.18"},
 	} {
 		other, _ := identity.Of(labRun(differs...))
-		if seen[other] != "" {
-			t.Errorf("%s has the key of %s: %s", what, seen[other], other)
-		}
+		must.True(t, seen[other] == "", "%s has the key of %s: %s", what, seen[other], other)
 		seen[other] = what
 	}
 }
@@ -121,9 +119,7 @@ func TestMachineOfEngines(t *testing.T) {
 func TestMachineOfHostile(t *testing.T) {
 	key, facts := identity.Of(labRun("cpu_model", strings.Repeat("é", 1<<20), "microcode", "0x1\" hypervisor=\"KVM\n"))
 	other, _ := identity.Of(labRun("cpu_model", strings.Repeat("é", 200), "microcode", "0x1", "hypervisor", "KVM"))
-	if len(facts) != 2 || len(key) > 1000 || key == other || strings.Contains(key, "\n") {
-		t.Errorf("%d facts, key of %d bytes: %.300q", len(facts), len(key), key)
-	}
+	must.True(t, len(facts) == 2 && len(key) <= 1000 && key != other && !strings.Contains(key, "\n"), "%d facts, key of %d bytes: %.300q", len(facts), len(key), key)
 }
 
 func TestMachineDifferences(t *testing.T) {
@@ -174,9 +170,7 @@ func TestMachineDifferences(t *testing.T) {
 			changes := changes.Across(changes.RunTrials{Run: before}, changes.RunTrials{Run: after}, nil, 0.05)
 			must.EqualFor(t, fmt.Sprintf("warnings: %v", changes.Warnings), len(tt.want) > 0, len(changes.Warnings) > 0)
 			for _, d := range changes.Environment {
-				if strings.HasPrefix(d.Name, "calibration") {
-					t.Errorf("a value that varies from run to run is a difference: %v", d)
-				}
+				must.True(t, !strings.HasPrefix(d.Name, "calibration"), "a value that varies from run to run is a difference: %v", d)
 			}
 		})
 	}
@@ -188,9 +182,7 @@ func TestMachineWarning(t *testing.T) {
 		"calibration_syscall of host a was 81.0 ns and is 160 ns. Repeat the earlier run now."
 	warned := func(after []string) string {
 		c := changes.Across(changes.RunTrials{Run: labRun(append(with(), "calibration_syscall", "81.0 ns")...)}, changes.RunTrials{Run: labRun(after...)}, nil, 0.05)
-		if len(c.Warnings) != 1 || c.Warnings[0].Code != "different_machines" {
-			t.Fatalf("warnings: %v", c.Warnings)
-		}
+		must.Require(t, len(c.Warnings) == 1 && c.Warnings[0].Code == "different_machines", "warnings: %v", c.Warnings)
 		return c.Warnings[0].Text
 	}
 	want := "the two runs are of different machines, and ratios differ between machines: microcode of host a was 0x1 and is 0x2. Repeat the earlier run on this machine."

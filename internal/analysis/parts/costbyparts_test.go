@@ -51,18 +51,14 @@ func threeParts() *study.CostByParts {
 func TestCostByParts(t *testing.T) {
 	in := built(20, map[string]float64{"host": 10, "r1": 12, "r2": 12, "top": 15, "no-p1": 14.5, "more": 16})
 	l := parts.Evaluate(in, threeParts(), nil)
-	if l == nil || len(l.Costs) != 2 || l.Costs[0].Metric != "transaction_rate" || l.Costs[0].Unit != "s/transaction" {
-		t.Fatalf("%+v", l)
-	}
+	must.Require(t, l != nil && len(l.Costs) == 2 && l.Costs[0].Metric == "transaction_rate" && l.Costs[0].Unit == "s/transaction", "%+v", l)
 	c := l.Costs[0]
 	pace := c.Baseline.Value / 10e-6
 	var sum float64
 	for i, want := range []float64{2e-6, 0, 3e-6, 1e-6} {
 		s := c.Steps[i]
 		want *= pace
-		if s.Cost.CI == nil || math.Abs(s.Cost.Value-want) > 0.1e-6 || s.Cost.N != 20 {
-			t.Errorf("step %v costs %+v, want %g", s.Parts, s.Cost, want)
-		}
+		must.True(t, s.Cost.CI != nil && math.Abs(s.Cost.Value-want) <= 0.1e-6 && s.Cost.N == 20, "step %v costs %+v, want %g", s.Parts, s.Cost, want)
 		if !s.Beyond {
 			sum += s.Cost.Value
 		}
@@ -72,19 +68,13 @@ func TestCostByParts(t *testing.T) {
 		}
 		must.EqualFor(t, fmt.Sprintf("step %v", s.Parts), verdict, s.Verdict)
 	}
-	if math.Abs(sum-c.Whole.Value) > 1e-12 {
-		t.Errorf("the steps add up to %g, the whole is %g", sum, c.Whole.Value)
-	}
+	must.True(t, math.Abs(sum-c.Whole.Value) <= 1e-12, "the steps add up to %g, the whole is %g", sum, c.Whole.Value)
 	if s := c.Steps[0]; math.Abs(*s.Share-0.2) > 0.01 || s.ShareCI == nil {
 		t.Errorf("the share of the first step: %v %v", s.Share, s.ShareCI)
 	}
 	r := c.Removals[0]
-	if r.With != "top" || r.Without != "no-p1" || math.Abs(r.Cost.Value-0.5e-6*pace) > 0.1e-6 {
-		t.Errorf("the removal: %+v", r)
-	}
-	if r.Interaction == nil || math.Abs(r.Interaction.Value-1.5e-6*pace) > 0.2e-6 {
-		t.Errorf("the interaction: %+v", r.Interaction)
-	}
+	must.True(t, r.With == "top" && r.Without == "no-p1" && math.Abs(r.Cost.Value-0.5e-6*pace) <= 0.1e-6, "the removal: %+v", r)
+	must.True(t, r.Interaction != nil && math.Abs(r.Interaction.Value-1.5e-6*pace) <= 0.2e-6, "the interaction: %+v", r.Interaction)
 	in = built(20, map[string]float64{"host": 10, "r1": 12, "r2": 12, "top": 15, "no-p1": 13})
 	must.EqualFor(t, "an interaction of parts that do not interact", (*result.Amount)(nil), parts.Evaluate(in, threeParts(), nil).Costs[0].Removals[0].Interaction)
 }
@@ -95,12 +85,8 @@ func TestCostByPartsWithGap(t *testing.T) {
 	in.Modes = append(in.Modes, result.Mode{ID: "r1", Status: result.ModeVoid, Reason: "no proof"})
 	l := parts.Evaluate(in, threeParts(), nil)
 	s := l.Costs[0].Steps
-	if len(s) != 2 || fmt.Sprint(s[0].Parts) != "[p1 p2]" || s[0].Without != "host" || s[0].With != "r2" {
-		t.Errorf("%+v", s)
-	}
-	if l.Modes[1].Reason != "void: no proof" || l.Removals[0].Reason != "it was not measured" || l.Modes[0].Reason != "" {
-		t.Errorf("%+v", l.Modes)
-	}
+	must.True(t, len(s) == 2 && fmt.Sprint(s[0].Parts) == "[p1 p2]" && s[0].Without == "host" && s[0].With == "r2", "%+v", s)
+	must.True(t, l.Modes[1].Reason == "void: no proof" && l.Removals[0].Reason == "it was not measured" && l.Modes[0].Reason == "", "%+v", l.Modes)
 	must.EqualFor(t, "a ladder that nobody asked for", (*result.CostByParts)(nil), parts.Evaluate(in, nil, nil))
 }
 
@@ -114,13 +100,9 @@ func TestPartsAgainstSamples(t *testing.T) {
 	}
 	l := parts.Evaluate(in, asked, []result.Breakdown{of("host", 0, 0), of("r1", 0.002, 0), of("top", 0.002, 0)})
 	cpu := l.Costs[1].Steps
-	if cpu[0].Sampled == nil || *cpu[0].Sampled != 0.002 || cpu[0].Contradicts != "" {
-		t.Errorf("the bridge: %+v", cpu[0])
-	}
+	must.True(t, cpu[0].Sampled != nil && *cpu[0].Sampled == 0.002 && cpu[0].Contradicts == "", "the bridge: %+v", cpu[0])
 	must.EqualFor(t, fmt.Sprintf("connection tracking: %+v", cpu[1]), "the samples show no more time in netfilter", cpu[1].Contradicts)
-	if l.Costs[0].Steps[0].Sampled != nil {
-		t.Error("times of transactions were compared with samples of CPU time")
-	}
+	must.True(t, l.Costs[0].Steps[0].Sampled == nil, "times of transactions were compared with samples of CPU time")
 }
 
 // The steps of a cost by parts are compared as such, and not as a ranking.

@@ -28,14 +28,10 @@ func TestSumAttempts(t *testing.T) {
 	}
 	modes := []result.Mode{{ID: "m"}, {ID: "n"}}
 	got := Attempts(modes, []string{"w", "v"}, trials)
-	if len(got) != 1 {
-		t.Fatalf("%+v", got)
-	}
+	must.Require(t, len(got) == 1, "%+v", got)
 	s := got[0]
 	must.Equal(t, []any{"m", "w", 3, 2, result.Attempts{Tried: 2500, TimedOut: 7, Refused: 2, Reset: 1, Late: 4}, 0.004}, []any{s.Mode, s.Workload, s.Trials, s.Setups, s.Attempts, s.FailedShare.Value})
-	if !(s.FailedShare.Low < 0.004 && s.FailedShare.High > 0.02) {
-		t.Errorf("most failures are of one set-up of two: %+v", s.FailedShare)
-	}
+	must.True(t, s.FailedShare.Low < 0.004 && s.FailedShare.High > 0.02, "most failures are of one set-up of two: %+v", s.FailedShare)
 	// Without set-ups on record, blocks are the replicates.
 	for i := range trials {
 		trials[i].Setup, trials[i].Block = 0, i

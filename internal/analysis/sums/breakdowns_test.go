@@ -23,9 +23,7 @@ func sampled(mode string, goodput float64, idle int, components map[string]int) 
 
 func near(t *testing.T, what string, got *float64, want float64) {
 	t.Helper()
-	if got == nil || math.Abs(*got-want) > 1e-9 {
-		t.Errorf("%s: %v, want %g", what, got, want)
-	}
+	must.True(t, got != nil && math.Abs(*got-want) <= 1e-9, "%s: %v, want %g", what, got, want)
 }
 
 func TestBreakdowns(t *testing.T) {
@@ -40,15 +38,11 @@ func TestBreakdowns(t *testing.T) {
 		priced, failed, {Mode: "cut", Workload: "none", Status: result.TrialOK},
 		sampled("void", 1e9, 0, map[string]int{"copy": 9}),
 	})
-	if len(got) != 3 || got[0].Mode != "host" || got[1].Mode != "vxlan" || got[2].Mode != "cut" {
-		t.Fatalf("breakdowns of %v", got)
-	}
+	must.Require(t, len(got) == 3 && got[0].Mode == "host" && got[1].Mode == "vxlan" && got[2].Mode == "cut", "breakdowns of %v", got)
 	host, vxlan := got[0], got[1]
 	// All lines stand side by side, and what no mode has is left out.
 	for i, name := range []string{"copy", "VXLAN", "other programs", result.Unclassified} {
-		if host.Components[i].Name != name || vxlan.Components[i].Name != name {
-			t.Errorf("line %d is %q and %q, want %q", i, host.Components[i].Name, vxlan.Components[i].Name, name)
-		}
+		must.True(t, host.Components[i].Name == name && vxlan.Components[i].Name == name, "line %d is %q and %q, want %q", i, host.Components[i].Name, vxlan.Components[i].Name, name)
 	}
 	must.EqualFor(t, fmt.Sprintf("host: %+v", host), []any{4, 2, 2250, 0.05}, []any{len(host.Components), host.Trials, host.Samples, host.Unknown})
 	// One of two CPUs at work for a Gbit/s is a CPU second a Gbit, without a bill.
@@ -66,12 +60,8 @@ func TestBreakdowns(t *testing.T) {
 	// The machine's bill goes before what the samples come to.
 	near(t, "cost of vxlan", vxlan.Cost, 4)
 	near(t, "VXLAN of vxlan", vxlan.Components[1].Cost, 2)
-	if vxlan.Components[1].CI != nil || vxlan.Unit != "s/Gbit" {
-		t.Errorf("one trial has an interval, or its costs the unit %q", vxlan.Unit)
-	}
-	if got[2].Missing == "" || len(got[2].Components) != 0 {
-		t.Errorf("a mode whose trials failed: %+v", got[2])
-	}
+	must.True(t, vxlan.Components[1].CI == nil && vxlan.Unit == "s/Gbit", "one trial has an interval, or its costs the unit %q", vxlan.Unit)
+	must.True(t, got[2].Missing != "" && len(got[2].Components) == 0, "a mode whose trials failed: %+v", got[2])
 }
 
 // A breakdown without a cost, and one of idle machines, have no values.
@@ -80,9 +70,7 @@ func TestBreakdownWithout(t *testing.T) {
 	free := sampled("m", 0, 0, map[string]int{"copy": 1, "of a later version": 1})
 	free.Metrics = nil
 	b := Breakdowns(mode, []string{"w"}, []result.Trial{free})[0]
-	if b.Cost != nil || b.Unit != "" || b.Components[0].Cost != nil || b.Components[0].Share != 0.5 {
-		t.Errorf("without a price: %+v", b)
-	}
+	must.True(t, b.Cost == nil && b.Unit == "" && b.Components[0].Cost == nil && b.Components[0].Share == 0.5, "without a price: %+v", b)
 	must.EqualFor(t, fmt.Sprintf("a name of a later version is lost: %+v", b.Components), "of a later version", b.Components[len(b.Components)-1].Name)
 	if b := Breakdowns(mode, []string{"w"}, []result.Trial{sampled("m", 1e9, 50, nil)})[0]; b.Missing == "" || b.CPUs != nil {
 		t.Errorf("at rest: %+v", b)

@@ -29,9 +29,7 @@ func TestECDFs(t *testing.T) {
 		pilot, trial(1, "host", 2e-5, 0.1, 100), invalid, trial(3, "host", 4e-5, 0.1, 300),
 		trial(1, "netns", 2e-5, 0.1, 100), bare, broken, wide, void,
 	})
-	if len(got) != 2 || got[0].Mode != "host" || got[1].Mode != "netns" || got[1].Workload != "tcp_rr" {
-		t.Fatalf("%+v", got)
-	}
+	must.Require(t, len(got) == 2 && got[0].Mode == "host" && got[1].Mode == "netns" && got[1].Workload == "tcp_rr", "%+v", got)
 	host, netns := got[0], got[1]
 	must.EqualFor(t, fmt.Sprintf("host: %+v", host), []any{2, 0, 400.0, 0.0219}, []any{host.Trials, host.Missing, host.Count(), host.Resolution})
 	// A quarter of all is of the first trial.

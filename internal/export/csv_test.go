@@ -87,9 +87,8 @@ func TestJudgeSaysOfAnExportWhatTheRunSays(t *testing.T) {
 			}
 			for i, cell := range run.Cells {
 				cell = verdict.WithoutTails(cell)
-				if cell.Verdict != got[i].Verdict || cell.AtLeast != got[i].AtLeast || cell.N != got[i].N {
-					t.Errorf("%s %s %s: recorded %s, judged %s", cell.Mode, cell.Workload, cell.Metric, cell.Verdict, got[i].Verdict)
-				}
+				must.True(t, cell.Verdict == got[i].Verdict && cell.AtLeast == got[i].AtLeast && cell.N == got[i].N,
+					"%s %s %s: recorded %s, judged %s", cell.Mode, cell.Workload, cell.Metric, cell.Verdict, got[i].Verdict)
 			}
 		})
 	}
@@ -118,9 +117,7 @@ func TestCSVStatus(t *testing.T) {
 	}{{first, "superseded "}, {i, "void "}} {
 		want[itoa(trials[tr.at].Seq)] = tr.status
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d, records[0])
-	}
+	must.EqualFor(t, records[0], want, got)
 }
 
 func itoa(n int) string {

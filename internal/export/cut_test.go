@@ -17,9 +17,8 @@ func TestCut(t *testing.T) {
 	text := "# A\n\n" + strings.Repeat("one\n", 200) + "\n## B\n\n" + strings.Repeat("two\n", 100)
 	must.EqualFor(t, "what fits", text, string(Cut([]byte(text), len(text))))
 	got := string(Cut([]byte(text), len(text)-50))
-	if len(got) > len(text)-50 || strings.Contains(got, "## B") || !strings.Contains(got, "bytes are omitted here (B): ") {
-		t.Errorf("%d bytes of at most %d:\n%s", len(got), len(text)-50, got[max(0, len(got)-200):])
-	}
+	must.True(t, len(got) <= len(text)-50 && !strings.Contains(got, "## B") && strings.Contains(got, "bytes are omitted here (B): "),
+		"%d bytes of at most %d:\n%s", len(got), len(text)-50, got[max(0, len(got)-200):])
 	rapid.Check(t, func(t *rapid.T) {
 		most := rapid.IntRange(200, 3000).Draw(t, "most")
 		text := rapid.StringN(0, 3000, 6000).Draw(t, "text")
@@ -44,7 +43,5 @@ func TestCutOfLargeRun(t *testing.T) {
 		t.Fatalf("the report has only %d bytes", text.Len())
 	}
 	got := string(Cut(text.Bytes(), comment))
-	if len(got) > comment || !strings.Contains(got, "are omitted here") || !strings.Contains(got, "The answer") {
-		t.Errorf("%d bytes:\n%s", len(got), got[max(0, len(got)-500):])
-	}
+	must.True(t, len(got) <= comment && strings.Contains(got, "are omitted here") && strings.Contains(got, "The answer"), "%d bytes:\n%s", len(got), got[max(0, len(got)-500):])
 }

@@ -32,18 +32,12 @@ func TestReleaseBenchstatReads(t *testing.T) {
 		t.Fatalf("benchstat: %v\n%s", err, stderr.String())
 	}
 	for _, m := range run.Modes {
-		if m.Status == result.ModeMeasured && !strings.Contains(string(table), m.ID) {
-			t.Errorf("benchstat has no column of %s:\n%s", m.ID, table)
-		}
+		must.True(t, m.Status != result.ModeMeasured || strings.Contains(string(table), m.ID), "benchstat has no column of %s:\n%s", m.ID, table)
 	}
 	for _, unit := range []string{"goodput-bit/s", "transaction_rate-1/s"} {
-		if strings.Contains(out.String(), unit) && !strings.Contains(string(table), unit) {
-			t.Errorf("benchstat has no table of %s:\n%s", unit, table)
-		}
+		must.True(t, !strings.Contains(out.String(), unit) || strings.Contains(string(table), unit), "benchstat has no table of %s:\n%s", unit, table)
 	}
-	if strings.Contains(stderr.String(), "syntax") || strings.Contains(stderr.String(), "missing") {
-		t.Errorf("benchstat complains: %s", stderr.String())
-	}
+	must.True(t, !strings.Contains(stderr.String(), "syntax") && !strings.Contains(stderr.String(), "missing"), "benchstat complains: %s", stderr.String())
 }
 
 // What promtool checks finds nothing to say, whatever names there are.
@@ -62,9 +56,7 @@ func TestOpenMetricsIsClean(t *testing.T) {
 			var out bytes.Buffer
 			must.Do(t, OpenMetrics(&out, r, nil))
 			text := out.String()
-			if !strings.HasSuffix(text, "\n# EOF\n") || strings.Count(text, "\n# EOF\n") != 1 {
-				t.Errorf("it does not end with one # EOF:\n%s", text)
-			}
+			must.True(t, strings.HasSuffix(text, "\n# EOF\n") && strings.Count(text, "\n# EOF\n") == 1, "it does not end with one # EOF:\n%s", text)
 			problems, err := promlint.New(strings.NewReader(text)).Lint()
 			if err != nil {
 				t.Fatalf("it does not parse: %v\n%s", err, text)

@@ -36,14 +36,10 @@ func TestDashboardAsksForWhatThereIs(t *testing.T) {
 		for _, target := range p.Targets {
 			for _, name := range regexp.MustCompile(`tare_[a-z0-9_]+`).FindAllString(target.Expr, -1) {
 				asked++
-				if !strings.Contains(text, "# TYPE "+name+" gauge") && !strings.Contains(text, "# TYPE "+name+"lower gauge") {
-					t.Errorf("%s: no export has %s", p.Title, name)
-				}
+				must.True(t, strings.Contains(text, "# TYPE "+name+" gauge") || strings.Contains(text, "# TYPE "+name+"lower gauge"), "%s: no export has %s", p.Title, name)
 			}
 			for _, label := range regexp.MustCompile(`[{,]([a-z]+)[!=]`).FindAllStringSubmatch(target.Expr, -1) {
-				if !strings.Contains(text, label[1]+`="`) {
-					t.Errorf("%s: no sample has a label %s", p.Title, label[1])
-				}
+				must.True(t, strings.Contains(text, label[1]+`="`), "%s: no sample has a label %s", p.Title, label[1])
 			}
 			if m := regexp.MustCompile(`metric="([a-z_0-9]+)"`).FindStringSubmatch(target.Expr); m != nil {
 				if _, known := result.MetricNamed(m[1]); !known {
@@ -52,7 +48,5 @@ func TestDashboardAsksForWhatThereIs(t *testing.T) {
 			}
 		}
 	}
-	if asked < 8 {
-		t.Errorf("the dashboard asks for %d gauges", asked)
-	}
+	must.True(t, asked >= 8, "the dashboard asks for %d gauges", asked)
 }

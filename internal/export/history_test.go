@@ -61,9 +61,7 @@ var timedSample = regexp.MustCompile(`^(\w+\{(?:[^"\\}]|"(?:[^"\\]|\\.)*")*\}) (
 func checkTimed(t *testing.T, text string) int {
 	t.Helper()
 	body, ok := strings.CutSuffix(text, "# EOF\n")
-	if !ok || strings.Contains("\n"+body, "\n# EOF") {
-		t.Fatalf("it does not end with one # EOF:\n%s", text)
-	}
+	must.Require(t, ok && !strings.Contains("\n"+body, "\n# EOF"), "it does not end with one # EOF:\n%s", text)
 	last := map[string]float64{}
 	n := 0
 	plain := ""
@@ -73,9 +71,7 @@ func checkTimed(t *testing.T, text string) int {
 			continue
 		}
 		m := timedSample.FindStringSubmatch(strings.TrimSuffix(l, "\n"))
-		if m == nil {
-			t.Fatalf("it is no sample with a time: %q", l)
-		}
+		must.Require(t, m != nil, "it is no sample with a time: %q", l)
 		n++
 		at, err := strconv.ParseFloat(m[3], 64)
 		if before, has := last[m[1]]; err != nil || has && at <= before {

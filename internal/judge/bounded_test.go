@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"tare/internal/testkit/must"
 )
 
 // repeated is a text without end.
@@ -51,9 +53,7 @@ func TestEndlessInput(t *testing.T) {
 		"read x: line 2: more than 16 columns have text that judge does not know":    {CSV, strings.NewReader("mode,value,a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q" + "\na,1" + strings.Repeat(",x", 17) + "\n")},
 	} {
 		_, err := Read([]Source{{"x", c.in}}, Options{Format: c.format})
-		if err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%.200v, want %s", err, want)
-		}
+		must.True(t, err != nil && strings.HasPrefix(err.Error(), want), "%.200v, want %s", err, want)
 	}
 	long := recordReader{from: repeated("key: value\n"), left: maxRecord, total: maxInput}
 	if _, err := long.Read(make([]byte, 1)); !errors.Is(err, errInput) {

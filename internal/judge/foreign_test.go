@@ -11,8 +11,6 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/analysis/verdict"
 	"tare/internal/result"
 	"tare/internal/store"
@@ -289,9 +287,7 @@ func TestReadWarns(t *testing.T) {
 			for _, w := range n.Warnings {
 				got = append(got, w.Code+" "+w.Scope)
 			}
-			if d := cmp.Diff(c.want, got); d != "" {
-				t.Error(d, n.Warnings)
-			}
+			must.EqualFor(t, n.Warnings, c.want, got)
 		})
 	}
 }
@@ -331,18 +327,14 @@ func judgeable(t *testing.T, n Numbers) {
 	t.Helper()
 	for _, tr := range n.Input.Trials {
 		for name, v := range tr.Metrics {
-			if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
-				t.Fatalf("%s of %s is %g", name, tr.Mode, v)
-			}
+			must.Require(t, !math.IsNaN(v) && !math.IsInf(v, 0) && v >= 0, "%s of %s is %g", name, tr.Mode, v)
 		}
 	}
 	n.Input.Rule.Margin = 0.05
 	cells, warnings := verdict.Judge(n.Input)
 	must.Get(store.EncodeRun(result.Run{Cells: cells, Warnings: append(n.Warnings, warnings...), Metrics: n.Input.Metrics, Modes: n.Input.Modes}))(t)
 	for _, w := range warnings {
-		if w.Code == "unknown_metric" || w.Code == "bad_value" {
-			t.Fatalf("the analysis refuses the input: %+v", w)
-		}
+		must.Require(t, w.Code != "unknown_metric" && w.Code != "bad_value", "the analysis refuses the input: %+v", w)
 	}
 }
 
@@ -402,9 +394,7 @@ func TestReadingManyValues(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	numbers, err := read(Options{}, text.String())
 	runtime.ReadMemStats(&after)
-	if err != nil || len(numbers.Input.Trials) != n || len(numbers.Warnings) > 0 {
-		t.Fatalf("%d trials, warnings %v: %v", len(numbers.Input.Trials), numbers.Warnings, err)
-	}
+	must.Require(t, err == nil && len(numbers.Input.Trials) == n && len(numbers.Warnings) == 0, "%d trials, warnings %v: %v", len(numbers.Input.Trials), numbers.Warnings, err)
 	if got := after.TotalAlloc - before.TotalAlloc; got > 1500*n {
 		t.Errorf("%d bytes were allocated, %d a value", got, got/n)
 	}

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // drawStudy draws a study with modes, workloads that skip blocks, pilots and a stop.
@@ -198,9 +199,7 @@ func TestPlanHoldsNoTrials(t *testing.T) {
 	p := Make(s)
 	e := p.Extent(p.Blocks)
 	runtime.ReadMemStats(&after)
-	if e.Trials != 300_000 || e.Time <= 0 {
-		t.Errorf("%+v", e)
-	}
+	must.True(t, e.Trials == 300_000 && e.Time > 0, "%+v", e)
 	if got := after.TotalAlloc - before.TotalAlloc; got > 1<<20 {
 		t.Errorf("a plan of %d trials takes %d bytes", e.Trials, got)
 	}

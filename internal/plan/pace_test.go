@@ -52,27 +52,19 @@ func TestPace(t *testing.T) {
 		"several pairs share a limit": {modes + "[{workload: tcp_stream, pairs: 4}]\nmax_rate: 1Gbit/s", 2e9, 0.5e9, 1e9, true},
 	} {
 		s, err := shared(t, c.text)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		must.Do(must.Named(t, name), err)
 		paced := plan.Paced(s)
-		if len(paced) != 1 || s.Pace != study.Half {
-			t.Fatalf("%s: pace %q, paced %v", name, s.Pace, paced)
-		}
+		must.Require(t, len(paced) == 1 && s.Pace == study.Half, "%s: pace %q, paced %v", name, s.Pace, paced)
 		if first := plan.FirstTrial(s, paced[0]); first.Rate != c.first || first.Duration.Std() != plan.FirstWindow || (plan.Trial{Workload: first}).Sliced() {
 			t.Errorf("%s: the first trial is %+v", name, first)
 		}
 		p := plan.PaceAt(s, paced[0], "host", c.reached)
-		if p.Rate != c.rate || p.Limited() != c.limited {
-			t.Errorf("%s: %+v; want rate %g, limited %t", name, p, c.rate, c.limited)
-		}
+		must.True(t, p.Rate == c.rate && p.Limited() == c.limited, "%s: %+v; want rate %g, limited %t", name, p, c.rate, c.limited)
 		after := plan.Decided(s, result.Run{Paces: []result.Pace{p}})
 		if got := plan.Offered(after.Workloads[0]); got != c.rate {
 			t.Errorf("%s: then %g bit/s are offered, want %g", name, got, c.rate)
 		}
-		if s.Workloads[0].Rate == after.Workloads[0].Rate && c.rate != plan.Offered(s.Workloads[0]) {
-			t.Errorf("%s: the study of before was changed", name)
-		}
+		must.True(t, s.Workloads[0].Rate != after.Workloads[0].Rate || c.rate == plan.Offered(s.Workloads[0]), "%s: the study of before was changed", name)
 	}
 }
 
@@ -80,17 +72,11 @@ func TestPace(t *testing.T) {
 func TestFullRate(t *testing.T) {
 	s := must.Get(shared(t, "modes: [host]\npace: off\nworkloads: [tcp_stream, tcp_rr, {workload: udp_stream, rate: 1Mbit/s}]\nmax_rate: 10Mbit/s\ncost_pass: {rate: 1Gbit/s}"))(t)
 	limits := plan.Limits(s)
-	if len(plan.Paced(s)) != 0 || len(limits) != 1 || limits[0].Workload != "tcp_stream" || limits[0].Rate != 10e6 {
-		t.Errorf("limits %+v", limits)
-	}
+	must.True(t, len(plan.Paced(s)) == 0 && len(limits) == 1 && limits[0].Workload == "tcp_stream" && limits[0].Rate == 10e6, "limits %+v", limits)
 	after := plan.Decided(s, result.Run{Paces: limits})
-	if plan.Offered(after.Workloads[0]) != 10e6 || after.Workloads[2].Rate != 1e6 || after.CostPass.Rate != 10e6 {
-		t.Errorf("%+v, cost pass %+v", after.Workloads, after.CostPass)
-	}
+	must.True(t, plan.Offered(after.Workloads[0]) == 10e6 && after.Workloads[2].Rate == 1e6 && after.CostPass.Rate == 10e6, "%+v, cost pass %+v", after.Workloads, after.CostPass)
 	s.Pace = ""
-	if own, err := study.Resolve(s, catalog()); err != nil || own.Pace != "" {
-		t.Errorf("on hosts of the run's own: pace %q, %v", own.Pace, err)
-	}
+	must.EqualFor(t, "on hosts of the run's own: pace", "", must.Get(study.Resolve(s, catalog()))(must.Named(t, "on hosts of the run's own: pace")).Pace)
 }
 
 // A workload that searches the limit of a path is refused where the study is paced.
@@ -118,8 +104,6 @@ func TestDecidedCongestion(t *testing.T) {
 		want string
 	}{{result.Run{}, ""}, {result.Run{Congestion: &result.Congestion{Name: "reno"}}, "reno"}} {
 		got := plan.Decided(s, c.run)
-		if got.Workloads[0].Congestion != c.want || got.Workloads[1].Congestion != "cubic" {
-			t.Errorf("%+v", got.Workloads)
-		}
+		must.True(t, got.Workloads[0].Congestion == c.want && got.Workloads[1].Congestion == "cubic", "%+v", got.Workloads)
 	}
 }

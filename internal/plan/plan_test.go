@@ -64,9 +64,7 @@ func TestOrderFollowsTheSeed(t *testing.T) {
 	first, second := Make(s), Make(s)
 	must.Equal(t, trials(first), trials(second))
 	s.Seed++
-	if cmp.Equal(trials(first), trials(Make(s))) {
-		t.Error("another seed gave the same order of 24 trials")
-	}
+	must.True(t, !cmp.Equal(trials(first), trials(Make(s))), "another seed gave the same order of 24 trials")
 }
 
 // Sliced trials of one workload and block run together, all others alone, and the

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 func TestProfiles(t *testing.T) {
@@ -21,9 +22,7 @@ func TestProfiles(t *testing.T) {
 	var names []string
 	for _, p := range got {
 		names = append(names, p.Mode+" "+p.Workload.ID)
-		if !p.Profiled || p.Sliced() || p.Block != 3 || p.Pilot() {
-			t.Errorf("%+v", p)
-		}
+		must.True(t, p.Profiled && !p.Sliced() && p.Block == 3 && !p.Pilot(), "%+v", p)
 	}
 	// A search has no window to sample; of a sweep one rate is enough.
 	if want := []string{"host t", "netns/vxlan t", "host sweep@1Mbit/s", "netns/vxlan sweep@1Mbit/s"}; !slices.Equal(names, want) {
@@ -35,7 +34,5 @@ func TestProfiles(t *testing.T) {
 		}
 	}
 	s.Evidence.Stacks, s.CostPass = study.On, study.CostPass{Rate: 1e9, FromBlock: 2, Every: 1}
-	if len(Profiles(s)) != 0 {
-		t.Error("trials of their own beside a cost pass, in which stacks are sampled")
-	}
+	must.EqualFor(t, "trials of their own beside a cost pass, in which stacks are sampled", 0, len(Profiles(s)))
 }

@@ -28,9 +28,7 @@ func TestRenewalsOfProfilesCover(t *testing.T) {
 			}
 		}
 	}
-	if slow < 3 {
-		t.Errorf("%d combinations with a set-up for several blocks", slow)
-	}
+	must.True(t, slow >= 3, "%d combinations with a set-up for several blocks", slow)
 }
 
 // A run of the profile standard ends on the width of its intervals. Those of slow modes, with fewer set-ups than blocks, cover
@@ -39,11 +37,8 @@ func TestRenewalsCoverAfterStopping(t *testing.T) {
 	rng := rand.New(rand.NewPCG(36, 5))
 	for _, sd := range []float64{0.02, 0.04} {
 		for _, between := range []float64{0, 0.5, 1} {
-			got, blocks, err := coverage.AfterStopping(rng, sd, between, 3000)
-			must.Do(t, err)
-			if got < 0.935 || got > 0.966 {
-				t.Errorf("a spread of %g, %g of it between set-ups: %.3f of the intervals cover after %.1f blocks", sd, between, got, blocks)
-			}
+			got, blocks := must.Get2(coverage.AfterStopping(rng, sd, between, 3000))(t)
+			must.True(t, got >= 0.935 && got <= 0.966, "a spread of %g, %g of it between set-ups: %.3f of the intervals cover after %.1f blocks", sd, between, got, blocks)
 		}
 	}
 }

@@ -49,9 +49,7 @@ func TestSearches(t *testing.T) {
 			}
 		}
 		for _, g := range Groups(trials(p)) {
-			if len(g) != 2 || g[0].Sliced() {
-				t.Errorf("%s: a group of %d", tt.profile, len(g))
-			}
+			must.True(t, len(g) == 2 && !g[0].Sliced(), "%s: a group of %d", tt.profile, len(g))
 		}
 	}
 }

@@ -20,9 +20,7 @@ func TestSensitivityPass(t *testing.T) {
 	without := slices.Collect(Make(s).Trials())
 	s.Sensitivity = study.On
 	p := Make(s)
-	if len(p.Varied) == 0 {
-		t.Fatal("nothing is varied")
-	}
+	must.Require(t, len(p.Varied) != 0, "nothing is varied")
 	var others []Trial
 	n := map[string]int{}
 	for _, group := range Groups(slices.Collect(p.Trials())) {
@@ -32,9 +30,7 @@ func TestSensitivityPass(t *testing.T) {
 		}
 		for _, one := range group {
 			n[one.Workload.ID]++
-			if one.Block%2 == 0 {
-				t.Errorf("%s in block %d", one.Workload.ID, one.Block)
-			}
+			must.True(t, one.Block%2 != 0, "%s in block %d", one.Workload.ID, one.Block)
 		}
 	}
 	must.Equal(t, without, others)
@@ -43,13 +39,9 @@ func TestSensitivityPass(t *testing.T) {
 	}
 	must.EqualFor(t, "trials of the study", len(slices.Collect(p.Trials())), s.Trials())
 	must.EqualFor(t, "trials announced", len(slices.Collect(p.Trials())), p.Extent(s.Blocks).Trials)
-	if Settings(s).Experiment(p.Modes[0], p.Varied[0].Name()) == "" {
-		t.Error("a varied workload has no settings")
-	}
+	must.True(t, Settings(s).Experiment(p.Modes[0], p.Varied[0].Name()) != "", "a varied workload has no settings")
 	s.MaxRate = 1e9
 	for _, v := range Varied(s) {
-		if v.Kind == "tcp_stream" {
-			t.Errorf("%s is varied at a limited rate", v.Name())
-		}
+		must.True(t, v.Kind != "tcp_stream", "%s is varied at a limited rate", v.Name())
 	}
 }

@@ -31,9 +31,7 @@ func TestEveryTrialHasExperiment(t *testing.T) {
 	})
 	of := Settings(s)
 	for _, tr := range append(trials(Make(s)), Profiles(s)...) {
-		if of.Experiment(tr.Mode, tr.Workload.Name()) == "" {
-			t.Fatalf("%s %s has none", tr.Mode, tr.Workload.Name())
-		}
+		must.Require(t, of.Experiment(tr.Mode, tr.Workload.Name()) != "", "%s %s has none", tr.Mode, tr.Workload.Name())
 	}
 }
 
@@ -64,9 +62,7 @@ func TestWaitDecidesTrials(t *testing.T) {
 		return Settings(resolvedSample(t, func(s *study.Study) { s.Workloads = append(s.Workloads, w) })).Experiment("b", "udp_stream")
 	}
 	absent, spin, fifo := hash(study.Workload{}), hash(study.Workload{Wait: study.Spin}), hash(study.Workload{Scheduling: study.FIFOScheduling})
-	if absent == spin || absent == fifo || spin == fifo {
-		t.Errorf("hashes %s, with wait %s, with scheduling %s", absent, spin, fifo)
-	}
+	must.True(t, absent != spin && absent != fifo && spin != fifo, "hashes %s, with wait %s, with scheduling %s", absent, spin, fifo)
 	must.Equal(t, absent, hash(study.Workload{Wait: study.Sleep, Scheduling: study.OtherScheduling}))
 }
 
@@ -109,8 +105,6 @@ func TestWhatDecidesTrials(t *testing.T) {
 		"pilot":              {true, func(s *study.Study) { s.Pilot = study.WaitOf(5 * time.Second) }},
 	} {
 		got := Settings(resolvedSample(t, c.change)).Experiment("b", "tcp_stream")
-		if got == "" || (got != base) != c.changes {
-			t.Errorf("%s: the hash is %s, was %s", name, got, base)
-		}
+		must.True(t, got != "" && (got != base) == c.changes, "%s: the hash is %s, was %s", name, got, base)
 	}
 }

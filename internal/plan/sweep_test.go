@@ -28,9 +28,7 @@ func TestSweep(t *testing.T) {
 	p := Make(s)
 	seen := map[string]int{}
 	for _, tr := range trials(p) {
-		if len(tr.Workload.Rates) > 0 {
-			t.Errorf("%s is to be driven at %v at once", tr.Workload.ID, tr.Workload.Rates)
-		}
+		must.True(t, len(tr.Workload.Rates) == 0, "%s is to be driven at %v at once", tr.Workload.ID, tr.Workload.Rates)
 		if tr.Workload.ID == "curve@1500Mbit/s" && tr.Workload.Rate == 1500e6 {
 			seen[tr.Mode]++
 		}
@@ -55,9 +53,7 @@ func TestSweep(t *testing.T) {
 		{[]string{"x", "host"}, []string{""}, [][]string{{"x", "host"}}},
 	} {
 		suffixes, sides := Sides(s, tt.ids...)
-		if diff := cmp.Diff(tt.suffixes, suffixes) + cmp.Diff(tt.sides, sides); diff != "" {
-			t.Errorf("%v (-want +got):\n%s", tt.ids, diff)
-		}
+		must.EqualFor(t, tt.ids, "", cmp.Diff(tt.suffixes, suffixes)+cmp.Diff(tt.sides, sides))
 	}
 }
 
@@ -123,9 +119,7 @@ func TestClaimLevels(t *testing.T) {
 			var sides []string
 			for _, side := range slices.Concat(at.Of, at.Over) {
 				sides = append(sides, side.Mode+" "+side.Workload)
-				if !slices.Contains(names, side.Workload) {
-					t.Errorf("%s is no workload of a result", side.Workload)
-				}
+				must.True(t, slices.Contains(names, side.Workload), "%s is no workload of a result", side.Workload)
 			}
 			got = append(got, label+": "+strings.Join(sides, ", "))
 		}

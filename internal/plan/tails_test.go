@@ -29,9 +29,7 @@ func TestTails(t *testing.T) {
 	seen := map[place]bool{}
 	for _, tr := range trials {
 		seen[place{tr.Block, tr.Mode, tr.Workload.Name()}] = true
-		if tr.Sliced() || !tr.Aside() || tr.Workload.Duration != 3*second || tr.TailRate() != 0 {
-			t.Errorf("%+v", tr)
-		}
+		must.True(t, !tr.Sliced() && tr.Aside() && tr.Workload.Duration == 3*second && tr.TailRate() == 0, "%+v", tr)
 	}
 	must.Equal(t, len(trials), len(seen))
 	at := trials[0].AtTailRate(12500)

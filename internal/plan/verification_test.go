@@ -27,14 +27,10 @@ func TestTwins(t *testing.T) {
 			continue
 		}
 		verifications[tr.Block]++
-		if w.Tool != "iperf3" || w.VerifyWith != "" || w.Duration != s.Workloads[0].Duration || tr.Sliced() {
-			t.Errorf("twin %+v", w)
-		}
+		must.True(t, w.Tool == "iperf3" && w.VerifyWith == "" && w.Duration == s.Workloads[0].Duration && !tr.Sliced(), "twin %+v", w)
 	}
 	for block := 1; block <= s.Blocks; block++ {
-		if verifications[block] != len(s.Modes) {
-			t.Errorf("block %d has %d verifications of %d", block, verifications[block], len(s.Modes))
-		}
+		must.True(t, verifications[block] == len(s.Modes), "block %d has %d verifications of %d", block, verifications[block], len(s.Modes))
 	}
 }
 
@@ -77,8 +73,6 @@ func TestOverhead(t *testing.T) {
 			TrialOverhead + 10*(PairOverhead+10*PairSliceOverhead)},
 		"datagrams": {study.Workload{Kind: "udp_stream", PayloadSize: 1400}, TrialOverhead + DrainOverhead},
 	} {
-		if got := (Trial{Workload: tt.w}).Overhead(); got != tt.want {
-			t.Errorf("%s: %s, want %s", name, got, tt.want)
-		}
+		must.EqualFor(t, name, tt.want, (Trial{Workload: tt.w}).Overhead())
 	}
 }

@@ -57,9 +57,7 @@ func TestApply(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := decode(t, c.src)
 			got := must.Get(s.Apply(c.over, studytest.Catalog()))(t)
-			if diff := cmp.Diff(decode(t, c.src), s); diff != "" {
-				t.Errorf("Apply changed its receiver (-before +after):\n%s", diff)
-			}
+			must.EqualFor(t, "Apply changed its receiver", decode(t, c.src), s)
 			c.change(&s)
 			must.Equal(t, s, got)
 		})
@@ -70,19 +68,13 @@ func TestApply(t *testing.T) {
 func TestApplyEveryFlag(t *testing.T) {
 	texts := map[string]string{"name": "x", "title": "x", "profile": study.Paper, "seed": "9", "max-time": "1m0s", "cost-pass": "auto", "max-rate": "1Gbit/s", "max-others": "0.2"}
 	flags := new(study.Study).Flags()
-	if len(flags) < 13 {
-		t.Fatalf("%d flags", len(flags))
-	}
+	must.Require(t, len(flags) >= 13, "%d flags", len(flags))
 	for _, f := range flags {
 		text := texts[f.Flag.Name]
-		if (text == "") != (f.Flag.Sets != "") {
-			t.Fatalf("--%s needs a text in this test, or has one that it ignores", f.Flag.Name)
-		}
+		must.Require(t, (text == "") == (f.Flag.Sets != ""), "--%s needs a text in this test, or has one that it ignores", f.Flag.Name)
 		got := must.Get(study.Study{}.Apply(study.Overrides{Set: map[string]string{f.Flag.Name: firstOf(text, "true")}}, studytest.Catalog()))(t)
 		for _, set := range got.Flags() {
-			if set.Value.IsZero() == (set.Key == f.Key) {
-				t.Errorf("--%s: %s is %q", f.Flag.Name, set.Key, set.Value)
-			}
+			must.True(t, set.Value.IsZero() != (set.Key == f.Key), "--%s: %s is %q", f.Flag.Name, set.Key, set.Value)
 		}
 		if text != "" {
 			must.Fail(t, must.Err(study.Study{}.Apply(study.Overrides{Set: map[string]string{f.Flag.Name: ""}}, studytest.Catalog())), "--"+f.Flag.Name+" has no value")
@@ -110,9 +102,7 @@ func TestApplyErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := decode(t, base).Apply(c.over, studytest.Catalog())
 			var one *study.Error
-			if !errors.As(err, &one) {
-				t.Fatalf("%v (%T) is not a *study.Error", err, err)
-			}
+			must.Require(t, errors.As(err, &one), "%v (%T) is not a *study.Error", err, err)
 			must.Equal(t, c.want, err.Error())
 		})
 	}
@@ -147,9 +137,7 @@ func TestApplyKeepsWorkloadOfClaims(t *testing.T) {
 			t.Errorf("with %s: %d claims, want %d: %v", workloads, len(got.Claims), want, err)
 		}
 	}
-	if s.Claims[0].Workload != "" {
-		t.Error("the study itself is changed")
-	}
+	must.EqualFor(t, "the study itself is changed", "", s.Claims[0].Workload)
 }
 
 // Names pick modes as they pick workloads, and what is said of modes and workloads
@@ -180,9 +168,7 @@ func TestApplyNarrows(t *testing.T) {
 				claims = append(claims, one.ID)
 			}
 			for _, d := range []string{cmp.Diff(c.claims, claims), cmp.Diff(c.modes, s.ModeNames()), cmp.Diff(c.scenarios, scenarios), cmp.Diff(c.of, of)} {
-				if d != "" {
-					t.Errorf("(-want +got):\n%s", d)
-				}
+				must.Equal(t, "", d)
 			}
 		})
 	}

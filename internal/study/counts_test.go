@@ -68,8 +68,6 @@ func TestCountsBesideRates(t *testing.T) {
 	}
 	for _, kind := range cat.Kinds() {
 		found := study.Check(study.Study{Modes: study.ModesOf("host"), Workloads: []study.Workload{{Kind: kind, FlowCounts: study.Counts{1, 2}}}}, cat, nil)
-		if len(found) != 1 || found[0].Text != "flows is a list, but "+kind+" already varies the load; want one number" {
-			t.Errorf("%s: %v", kind, found)
-		}
+		must.True(t, len(found) == 1 && found[0].Text == "flows is a list, but "+kind+" already varies the load; want one number", "%s: %v", kind, found)
 	}
 }

@@ -36,7 +36,5 @@ func TestDifferences(t *testing.T) {
 		{"mode docker/driver:x", "options", "o: 1", "o: 2", true},
 	}
 	must.Equal(t, want, Differences(base(), after))
-	if d := Differences(base(), base()); len(d) != 0 {
-		t.Errorf("a study differs from itself: %v", d)
-	}
+	must.EqualFor(t, "a study differs from itself", 0, len(Differences(base(), base())))
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // Every field of a part of a study is declared once, with a key of its own and what an
@@ -29,17 +30,13 @@ func TestFieldsAreDeclared(t *testing.T) {
 		set := func(f reflect.StructField, at int) {
 			reflect.ValueOf(part).Elem().FieldByIndex(f.Index).Set(something(f.Type))
 			for i, other := range fields {
-				if other.Value.IsZero() != (i != at) {
-					t.Errorf("%s.%s is set, and %s is not what says so alone", typ.Name(), f.Name, other.Key)
-				}
+				must.True(t, other.Value.IsZero() == (i != at), "%s.%s is set, and %s is not what says so alone", typ.Name(), f.Name, other.Key)
 			}
 			reflect.ValueOf(part).Elem().SetZero()
 		}
 		keys := map[string]bool{}
 		for i, f := range fields {
-			if f.Key == "" || keys[f.Key] || f.Doc == "" {
-				t.Errorf("%s.%s: key %q, shown as %q", typ.Name(), own[i].Name, f.Key, f.Doc)
-			}
+			must.True(t, f.Key != "" && !keys[f.Key] && f.Doc != "", "%s.%s: key %q, shown as %q", typ.Name(), own[i].Name, f.Key, f.Doc)
 			keys[f.Key] = true
 			if got := reflect.TypeOf(f.Value.Get()); got != own[i].Type {
 				t.Errorf("%s.%s is of type %s, and its declaration, %s, stands for a %s", typ.Name(), own[i].Name, own[i].Type, f.Key, got)

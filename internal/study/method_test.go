@@ -41,9 +41,7 @@ func TestResolveStop(t *testing.T) {
 		"profile: standard\nstop: {min_blocks: 5, extra_blocks: 9}": {20, stop(5, 0.025, 9)},
 	} {
 		s := resolved(t, src+"\nmodes: [host]\nworkloads: [tcp_rr]\n", studytest.Catalog())
-		if s.Blocks != want.blocks {
-			t.Errorf("%q: %d blocks, want %d", src, s.Blocks, want.blocks)
-		}
+		must.True(t, s.Blocks == want.blocks, "%q: %d blocks, want %d", src, s.Blocks, want.blocks)
 		must.EqualFor(t, src, want.stop, s.Stop)
 	}
 }
@@ -60,9 +58,7 @@ func TestControl(t *testing.T) {
 	} {
 		s := resolved(t, "control: true\nworkloads: [tcp_rr]\nmodes: "+c.modes+"\ncompare: [{a: control, b: "+c.baseline+"}]\n", studytest.Catalog())
 		last := s.Modes[len(s.Modes)-1]
-		if last.Name() != study.ControlID || last.Mode != c.mode {
-			t.Errorf("%s: the last mode is %+v", c.modes, last)
-		}
+		must.True(t, last.Name() == study.ControlID && last.Mode == c.mode, "%s: the last mode is %+v", c.modes, last)
 		base, _ := s.ModeNamed(c.baseline)
 		if diff := cmp.Diff(base.Lab, last.Lab); diff != "" {
 			t.Errorf("%s: its lab (-baseline +control):\n%s", c.modes, diff)
@@ -143,9 +139,8 @@ func TestResolveLengths(t *testing.T) {
 		{"standard", ", duration_min: 20s", 20 * s, 20 * s, 20 * s},
 	} {
 		w := resolved(t, "profile: "+c.profile+"\nmodes: [host]\nworkloads: [{workload: tcp_stream"+c.keys+"}]\n", cat).Workloads[0]
-		if w.DurationMin != c.low || w.Duration != c.duration || w.DurationMax != c.high {
-			t.Errorf("%s%s: %s in %s to %s, want %s in %s to %s", c.profile, c.keys, w.Duration, w.DurationMin, w.DurationMax, c.duration, c.low, c.high)
-		}
+		must.True(t, w.DurationMin == c.low && w.Duration == c.duration && w.DurationMax == c.high,
+			"%s%s: %s in %s to %s, want %s in %s to %s", c.profile, c.keys, w.Duration, w.DurationMin, w.DurationMax, c.duration, c.low, c.high)
 	}
 }
 
@@ -162,9 +157,7 @@ func TestProfileDefaults(t *testing.T) {
 		{"standard", "", 1, 2, 3}, {"standard", ", every: 1", 1, 1, 0}, {"standard", ", times: 5", 1, 0, 5},
 	} {
 		w := resolved(t, "profile: "+c.profile+"\nmodes: [host]\nworkloads: [{workload: tcp_stream"+c.keys+"}]\n", cat).Workloads[0]
-		if w.Streams != c.streams || w.Every != c.every || w.Times != c.times {
-			t.Errorf("%s%s: %d streams, every %d, %d times", c.profile, c.keys, w.Streams, w.Every, w.Times)
-		}
+		must.True(t, w.Streams == c.streams && w.Every == c.every && w.Times == c.times, "%s%s: %d streams, every %d, %d times", c.profile, c.keys, w.Streams, w.Every, w.Times)
 	}
 }
 
@@ -209,9 +202,7 @@ func TestApplyMethod(t *testing.T) {
 	on := study.Overrides{Set: map[string]string{"control": "true", "adaptive": "true"}}
 	s, err := decode(t, "modes: [host]\nworkloads: [tcp_rr]\n").Apply(on, studytest.Catalog())
 	must.Do(t, err)
-	if !s.Control || s.Stop == nil {
-		t.Errorf("control %t, stop %v", s.Control, s.Stop)
-	}
+	must.True(t, s.Control && s.Stop != nil, "control %t, stop %v", s.Control, s.Stop)
 	s = must.Get(decode(t, "modes: [host]\nworkloads: [tcp_rr]\ncontrol: true\nstop: {width: 0.1}\n").Apply(on, studytest.Catalog()))(t)
 	if diff := cmp.Diff(&study.Stop{Width: 0.1}, s.Stop); diff != "" || !s.Control {
 		t.Errorf("control %t, stop (-want +got):\n%s", s.Control, diff)
@@ -219,9 +210,7 @@ func TestApplyMethod(t *testing.T) {
 	// A comparison goes with any of its names.
 	s, err = decode(t, "modes: [host, netns/bridge, netns/vxlan]\nworkloads: [tcp_rr]\ncompare: [{a: [netns/vxlan, host], b: [netns/bridge, host]}]\n").
 		Apply(study.Overrides{Modes: []string{"host", "netns/bridge"}}, studytest.Catalog())
-	if err != nil || len(s.Compare) > 0 {
-		t.Errorf("%v, %v", s.Compare, err)
-	}
+	must.True(t, err == nil && len(s.Compare) == 0, "%v, %v", s.Compare, err)
 }
 
 // Many flows or pairs get longer slices and trials, unless the study says how long they are.

@@ -28,9 +28,7 @@ func TestResolveShares(t *testing.T) {
 	cat := studytest.Catalog()
 	s := must.Get(study.Resolve(decode(t, "modes: [host]\nworkloads: [tcp_stream]\n"), cat))(t)
 	*s.Workloads[0].NoDelay = false
-	if !*cat.Workloads[0].Defaults.NoDelay {
-		t.Error("a change to the study reached the catalog")
-	}
+	must.True(t, *cat.Workloads[0].Defaults.NoDelay, "a change to the study reached the catalog")
 }
 
 // TestResolveErrors covers studies without a file.
@@ -106,9 +104,8 @@ func TestRateLimitLeavesBulkWhole(t *testing.T) {
 		if whole := bulk.Slice == study.AtOnce && bulk.Warmup == study.WaitOf(study.BulkWarmup.Std()); whole != (rate > 0) {
 			t.Errorf("rate %s: bulk has slice %s and warm-up %s", rate, bulk.Slice, bulk.Warmup)
 		}
-		if rr.Slice != study.Duration(10*time.Millisecond) || set.Slice != own || set.Warmup != study.WaitOf(own.Std()) {
-			t.Errorf("rate %s: slices %s and %s", rate, rr.Slice, set.Slice)
-		}
+		must.True(t, rr.Slice == study.Duration(10*time.Millisecond) && set.Slice == own && set.Warmup == study.WaitOf(own.Std()),
+			"rate %s: slices %s and %s", rate, rr.Slice, set.Slice)
 	}
 }
 
@@ -132,9 +129,7 @@ func TestQuotaLeavesTrialsWhole(t *testing.T) {
 			Workloads: []study.Workload{{Kind: "tcp_rr"}, {ID: "own", Kind: "tcp_rr", Slice: own}},
 		}
 		got := must.Get(study.Resolve(s, cat))(t)
-		if got.Workloads[0].Slice != c.want || got.Workloads[1].Slice != own {
-			t.Errorf("%+v: slices %s and %s", c.limit, got.Workloads[0].Slice, got.Workloads[1].Slice)
-		}
+		must.True(t, got.Workloads[0].Slice == c.want && got.Workloads[1].Slice == own, "%+v: slices %s and %s", c.limit, got.Workloads[0].Slice, got.Workloads[1].Slice)
 	}
 }
 

@@ -57,9 +57,7 @@ func TestBadSearches(t *testing.T) {
 		{"workload: search, precision: 0", "precision is 0; want"},
 	} {
 		_, err := studyfile.Decode("s.yaml", []byte("modes: [host]\nworkloads:\n  - {"+tt.keys+"}\n"), searches())
-		if err == nil || !strings.HasPrefix(err.Error(), "s.yaml:3: ") || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("{%s}: %v, want line 3 and %q", tt.keys, err, tt.want)
-		}
+		must.True(t, err != nil && strings.HasPrefix(err.Error(), "s.yaml:3: ") && strings.Contains(err.Error(), tt.want), "{%s}: %v, want line 3 and %q", tt.keys, err, tt.want)
 	}
 }
 

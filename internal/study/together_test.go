@@ -125,13 +125,9 @@ func TestWhole(t *testing.T) {
 		if err == nil {
 			again, err = study.Resolve(again, studytest.Catalog())
 		}
-		if err != nil {
-			t.Fatalf("%v\n%s", err, text)
-		}
+		must.Do(must.Named(t, text), err)
 		for _, got := range []study.Workload{s.Workloads[0], again.Workloads[0]} {
-			if got.Slice != tt.slice || got.Rate != tt.rate {
-				t.Errorf("%+v: slice %s and rate %s, want %s and %s", tt.w, got.Slice, got.Rate, tt.slice, tt.rate)
-			}
+			must.True(t, got.Slice == tt.slice && got.Rate == tt.rate, "%+v: slice %s and rate %s, want %s and %s", tt.w, got.Slice, got.Rate, tt.slice, tt.rate)
 		}
 	}
 }

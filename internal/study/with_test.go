@@ -49,12 +49,8 @@ func TestCostByPartsIsNarrowed(t *testing.T) {
 		n := 0
 		if got.CostByParts != nil {
 			n = len(got.CostByParts.Modes)
-			if n == 2 && len(got.CostByParts.Removals) != 0 {
-				t.Errorf("%v: %+v", tt.modes, got.CostByParts.Removals)
-			}
+			must.True(t, n != 2 || len(got.CostByParts.Removals) == 0, "%v: %+v", tt.modes, got.CostByParts.Removals)
 		}
-		if n != tt.rungs {
-			t.Errorf("%v: %d rungs, want %d", tt.modes, n, tt.rungs)
-		}
+		must.True(t, n == tt.rungs, "%v: %d rungs, want %d", tt.modes, n, tt.rungs)
 	}
 }

@@ -137,9 +137,7 @@ func TestHostileFiles(t *testing.T) {
 
 func TestManyProblems(t *testing.T) {
 	_, err := studyfile.Decode("s.yaml", []byte("modes:\n"+strings.Repeat("- x\n", 1000)), studytest.Catalog())
-	if err == nil {
-		t.Fatal("no error")
-	}
+	must.Require(t, err != nil, "no error")
 	lines := strings.Split(err.Error(), "\n")
 	if got, want := len(lines), 21; got != want {
 		t.Fatalf("%d lines, want %d", got, want)
@@ -161,9 +159,7 @@ func TestTitles(t *testing.T) {
 		"nothing":          {"", "", ""},
 	} {
 		title, description := studyfile.Titles([]byte(c.src))
-		if title != c.title || description != c.description {
-			t.Errorf("%s: %q, %q, want %q, %q", name, title, description, c.title, c.description)
-		}
+		must.True(t, title == c.title && description == c.description, "%s: %q, %q, want %q, %q", name, title, description, c.title, c.description)
 	}
 }
 
@@ -176,8 +172,6 @@ func TestNameOf(t *testing.T) {
 		"title: x\n":      "",
 		"":                "",
 	} {
-		if got := studyfile.NameOf([]byte(src)); got != want {
-			t.Errorf("%q: %q, want %q", src, got, want)
-		}
+		must.EqualFor(t, src, want, studyfile.NameOf([]byte(src)))
 	}
 }

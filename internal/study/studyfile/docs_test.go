@@ -18,17 +18,13 @@ func TestDocs(t *testing.T) {
 	page := string(must.Get(os.ReadFile("../../../docs/study.md"))(t))
 	claims := string(must.Get(os.ReadFile("../../../docs/study-claims.md"))(t))
 	examples := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(page+claims, -1)
-	if len(examples) < 10 {
-		t.Errorf("only %d examples", len(examples))
-	}
+	must.True(t, len(examples) >= 10, "only %d examples", len(examples))
 	for _, e := range examples {
 		s, err := studyfile.Decode("study.md", []byte(e[1]), studytest.Catalog())
 		if err == nil {
 			_, err = study.Resolve(s, studytest.Catalog())
 		}
-		if err != nil {
-			t.Errorf("%v\n%s", err, e[1])
-		}
+		must.True(t, err == nil, "%v\n%s", err, e[1])
 	}
 
 	rows := []string{"blocks", "min_blocks", "width", "extra_blocks", "pilot", "renew", "margin", "settle"}

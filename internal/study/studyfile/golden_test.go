@@ -26,9 +26,7 @@ func golden(t *testing.T, path string, result func(src string) string) {
 	var all []string
 	for i, c := range strings.Split(raw, between) {
 		src, _, ok := strings.Cut(c, arrow)
-		if !ok {
-			t.Fatalf("case %d has no line of %q: %q", i, arrow, c)
-		}
+		must.Require(t, ok, "case %d has no line of %q: %q", i, arrow, c)
 		all = append(all, src+arrow+result(src))
 	}
 	must.File(t, path, strings.Join(all, between), *update)
@@ -38,9 +36,7 @@ func golden(t *testing.T, path string, result func(src string) string) {
 func TestBadFiles(t *testing.T) {
 	golden(t, "testdata/bad.txt", func(src string) string {
 		s, err := studyfile.Decode("s.yaml", []byte(src), studytest.Catalog())
-		if err == nil {
-			t.Fatalf("this is good: %q", src)
-		}
+		must.Require(t, err != nil, "this is good: %q", src)
 		if diff := cmp.Diff(study.Study{}, s); diff != "" {
 			t.Errorf("%q gives a study beside its error:\n%s", src, diff)
 		}
@@ -73,9 +69,8 @@ func checkErrors(t *testing.T, err error) {
 			t.Errorf("%T is not a *study.Error: %v", e, e)
 			continue
 		}
-		if one.File == "" || one.Line < last || one.Text == "" || strings.ContainsAny(one.Error(), "\n\r\x00\x1b") {
-			t.Errorf("after line %d: not a single line with its place: %q", last, one.Error())
-		}
+		must.True(t, one.File != "" && one.Line >= last && one.Text != "" && !strings.ContainsAny(one.Error(), "\n\r\x00\x1b"),
+			"after line %d: not a single line with its place: %q", last, one.Error())
 		last = one.Line
 	}
 }

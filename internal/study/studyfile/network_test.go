@@ -28,9 +28,7 @@ func TestNetwork(t *testing.T) {
 		alone := studyfile.NetworkOf([]byte(rest + src + "\n"))
 		if want != "" {
 			must.Fail(t, err, strings.TrimPrefix(want, "network."))
-			if alone.RTT != 0 {
-				t.Errorf("%s: %+v is read alone", src, alone)
-			}
+			must.True(t, alone.RTT == 0, "%s: %+v is read alone", src, alone)
 			continue
 		}
 		must.Do(t, err)

@@ -40,9 +40,7 @@ func combined(t *testing.T, opt combine.Options, runs ...result.Run) result.Comb
 
 func within(t *testing.T, what string, want, got float64) {
 	t.Helper()
-	if !(math.Abs(got-want) <= 1e-5) {
-		t.Errorf("%s: %.6f, want %.6f", what, got, want)
-	}
+	must.True(t, math.Abs(got-want) <= 1e-5, "%s: %.6f, want %.6f", what, got, want)
 }
 
 // Three machines with equal errors: by hand, the mean is that of the logarithms with their t interval, the spread what their variance
@@ -74,9 +72,7 @@ func TestMachines(t *testing.T) {
 func TestTwoMachines(t *testing.T) {
 	r := combined(t, combine.Options{}, made("1", "A", -0.20, 0.01), made("2", "B", -0.21, 0.01)).Ratios[0]
 	must.Equal(t, result.CannotTell, r.Verdict)
-	if r.Next != nil || !strings.HasPrefix(r.NoNext, "a range takes at least 3 machines") || r.NextVerdict != "" {
-		t.Errorf("%+v", r)
-	}
+	must.True(t, r.Next == nil && strings.HasPrefix(r.NoNext, "a range takes at least 3 machines") && r.NextVerdict == "", "%+v", r)
 }
 
 // A machine counts once: ten runs of one beside two others do not outweigh them, and are one unit with the spread of its days.
@@ -99,9 +95,7 @@ func TestOneMachineTwice(t *testing.T) {
 	c = combined(t, combine.Options{}, runs[2:]...)
 	must.Equal(t, result.UnitRun, c.Ratios[0].Unit)
 	must.Equal(t, 10, c.Ratios[0].N)
-	if c.Ratios[0].Next == nil {
-		t.Error("no range of the next run")
-	}
+	must.True(t, c.Ratios[0].Next != nil, "no range of the next run")
 	// Machines of one model, by request.
 	must.Equal(t, 10, len(combined(t, combine.Options{Distinct: true}, runs[2:]...).Machines))
 	// Two machines, and a ratio that only one of them has.
@@ -210,9 +204,7 @@ func TestDaysCoverage(t *testing.T) {
 			}
 			covers, range95 := 100*float64(mean)/rounds, 100*float64(next)/rounds
 			t.Logf("%d machines, 2 days each, spread %g errors: mean %.1f %%, next machine %.1f %%", k, tau, covers, range95)
-			if covers < 91.5 || covers > 99.5 || range95 < 91.5 {
-				t.Errorf("%d machines, spread %g: mean %.1f %%, next machine %.1f %%", k, tau, covers, range95)
-			}
+			must.True(t, covers >= 91.5 && covers <= 99.5 && range95 >= 91.5, "%d machines, spread %g: mean %.1f %%, next machine %.1f %%", k, tau, covers, range95)
 		}
 	}
 }

@@ -26,9 +26,7 @@ func TestCPUList(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got, err := parseCPUList(tt.in)
-		if err != nil {
-			t.Errorf("%q: %v", tt.in, err)
-		}
+		must.True(t, err == nil, "%q: %v", tt.in, err)
 		must.EqualFor(t, tt.in, tt.want, got)
 		if out := formatCPUList(got); out != tt.out {
 			t.Errorf("%q is printed %q, want %q", tt.in, out, tt.out)
@@ -82,12 +80,8 @@ func TestCPUs(t *testing.T) {
 				must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 			}
 			got, err := CPUs(root)
-			if (err != nil) != tt.fails {
-				t.Fatalf("error %v, want one: %t", err, tt.fails)
-			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("CPUs (-want +got):\n%s", diff)
-			}
+			must.Require(t, (err != nil) == tt.fails, "error %v, want one: %t", err, tt.fails)
+			must.EqualFor(t, "CPUs", tt.want, got)
 		})
 	}
 }

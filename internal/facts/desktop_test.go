@@ -151,9 +151,7 @@ func TestMac(t *testing.T) {
 	m.mac(fakeMac{})
 	checkForm(t, m.report)
 	for _, l := range lines(m) {
-		if !strings.Contains(l, " = unknown: ") {
-			t.Errorf("%s; nothing could be read", l)
-		}
+		must.ContainFor(t, "nothing could be read", l, " = unknown: ")
 	}
 }
 

@@ -14,9 +14,7 @@ import (
 func TestFactsAreDocumented(t *testing.T) {
 	page := must.Get(os.ReadFile("../../docs/facts.md"))(t)
 	paths, err := filepath.Glob("testdata/*.golden")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no machines in testdata: %v", err)
-	}
+	must.Require(t, err == nil && len(paths) != 0, "no machines in testdata: %v", err)
 	names := map[string]string{}
 	fact := regexp.MustCompile(`(?m)^([a-z0-9_]+) = `)
 	for _, p := range paths {
@@ -38,15 +36,11 @@ func TestFactsAreDocumented(t *testing.T) {
 			names[f.Name] = system
 		}
 	}
-	if len(names) < 50 {
-		t.Errorf("only %d facts were found", len(names))
-	}
+	must.True(t, len(names) >= 50, "only %d facts were found", len(names))
 	for name, at := range names {
 		if strings.HasPrefix(name, "device_") {
 			name = "device_NAME"
 		}
-		if !strings.Contains(string(page), "`"+name+"`") {
-			t.Errorf("fact %s, of %s, has no line in docs/facts.md", name, at)
-		}
+		must.True(t, strings.Contains(string(page), "`"+name+"`"), "fact %s, of %s, has no line in docs/facts.md", name, at)
 	}
 }

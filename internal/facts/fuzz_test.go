@@ -3,6 +3,8 @@ package facts
 import (
 	"strings"
 	"testing"
+
+	"tare/internal/testkit/must"
 )
 
 // FuzzConfig checks that any kernel configuration is an error or has the settings of its lines.
@@ -12,13 +14,9 @@ func FuzzConfig(f *testing.F) {
 	f.Add(strings.Repeat("x", 70<<10))
 	f.Fuzz(func(t *testing.T, text string) {
 		config, err := parseConfig(strings.NewReader(text))
-		if (err == nil) == (len(config) == 0) {
-			t.Errorf("%v beside %d settings", err, len(config))
-		}
+		must.True(t, (err == nil) != (len(config) == 0), "%v beside %d settings", err, len(config))
 		for name, value := range config {
-			if !strings.HasPrefix(name, "CONFIG_") || !strings.Contains(text, name+"="+value) {
-				t.Errorf("%q is %q, which the text lacks", name, value)
-			}
+			must.True(t, strings.HasPrefix(name, "CONFIG_") && strings.Contains(text, name+"="+value), "%q is %q, which the text lacks", name, value)
 		}
 	})
 }

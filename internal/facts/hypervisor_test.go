@@ -130,9 +130,7 @@ func TestHypervisorHostile(t *testing.T) {
 			m.hypervisorName()
 			m.revision()
 			checkForm(t, m.report)
-			if len(m.report.Facts) < 2 {
-				t.Errorf("only %v", m.report.Facts)
-			}
+			must.True(t, len(m.report.Facts) >= 2, "only %v", m.report.Facts)
 			for _, f := range m.report.Facts {
 				if n := utf8.RuneCountInString(f.Value); n > 400 || strings.ContainsAny(f.Value, "\x00\x1b\u202e") {
 					t.Errorf("%s has %d characters: %.100q", f.Name, n, f.Value)
@@ -150,12 +148,8 @@ func TestSignaturesHere(t *testing.T) {
 		virtual = virtual || f.Name == "virtualization" && strings.HasPrefix(f.Value, "virtual machine")
 	}
 	got := cpuidSignatures()
-	if runtime.GOARCH == "amd64" && runtime.GOOS == "linux" && virtual != (len(got) > 0) {
-		t.Errorf("/proc/cpuinfo shows a hypervisor: %v, CPUID %q", virtual, got)
-	}
+	must.True(t, runtime.GOARCH != "amd64" || runtime.GOOS != "linux" || virtual == (len(got) > 0), "/proc/cpuinfo shows a hypervisor: %v, CPUID %q", virtual, got)
 	for _, s := range got {
-		if len(s) != 12 {
-			t.Errorf("signature %q has %d bytes", s, len(s))
-		}
+		must.True(t, len(s) == 12, "signature %q has %d bytes", s, len(s))
 	}
 }

@@ -29,9 +29,7 @@ var update = flag.Bool("update", false, "rewrite the golden reports in testdata"
 // compares the report with its golden file.
 func TestMachine(t *testing.T) {
 	archives, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(archives) == 0 {
-		t.Fatalf("no machines in testdata: %v", err)
-	}
+	must.Require(t, err == nil && len(archives) != 0, "no machines in testdata: %v", err)
 	for _, path := range archives {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
 			archive := must.Get(txtar.ParseFile(path))(t)
@@ -58,9 +56,8 @@ func TestElsewhere(t *testing.T) {
 			unknowns++
 		}
 	}
-	if unknowns != 6 || len(report.Facts) != 9 || report.Warnings != nil {
-		t.Errorf("%d of %d facts unknown and %d warnings, want 6 of 9 and none", unknowns, len(report.Facts), len(report.Warnings))
-	}
+	must.True(t, unknowns == 6 && len(report.Facts) == 9 && report.Warnings == nil,
+		"%d of %d facts unknown and %d warnings, want 6 of 9 and none", unknowns, len(report.Facts), len(report.Warnings))
 }
 
 // show prints a report for a golden file.
@@ -85,29 +82,21 @@ func checkForm(t *testing.T, r Report) {
 	name := regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 	seen := make(map[string]bool)
 	for _, f := range r.Facts {
-		if !name.MatchString(f.Name) || seen[f.Name] {
-			t.Errorf("fact %q: name is odd or taken", f.Name)
-		}
+		must.True(t, name.MatchString(f.Name) && !seen[f.Name], "fact %q: name is odd or taken", f.Name)
 		seen[f.Name] = true
 		v := strings.TrimSpace(f.Value)
-		if v == "" || v != f.Value || strings.Contains(v, "\n") || v == "unknown:" || v == "0" {
-			t.Errorf("fact %s has the value %q", f.Name, f.Value)
-		}
+		must.True(t, v != "" && v == f.Value && !strings.Contains(v, "\n") && v != "unknown:" && v != "0", "fact %s has the value %q", f.Name, f.Value)
 	}
 	grouped := []result.Fact{}
 	for _, g := range r.Groups {
-		if g.Title == "" {
-			t.Error("a group has no title")
-		}
+		must.True(t, g.Title != "", "a group has no title")
 		grouped = append(grouped, g.Facts...)
 	}
 	if d := cmp.Diff(r.Facts, grouped); d != "" && r.Groups != nil {
 		t.Errorf("facts, and those in groups (-want +got):\n%s", d)
 	}
 	for _, w := range slices.Concat(r.Warnings, r.Existing) {
-		if !name.MatchString(w.Code) || seen["warning "+w.Code] || w.Text == "" || w.Scope == "" {
-			t.Errorf("warning %+v: code is odd or taken, or text or scope is missing", w)
-		}
+		must.True(t, name.MatchString(w.Code) && !seen["warning "+w.Code] && w.Text != "" && w.Scope != "", "warning %+v: code is odd or taken, or text or scope is missing", w)
 		seen["warning "+w.Code] = true
 	}
 }
@@ -130,9 +119,7 @@ func TestKernelConfigPacked(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			m := &machine{files: files{fstest.MapFS{"proc/config.gz": {Data: tt.file}}}}
 			m.accounting()
-			if d := cmp.Diff(tt.want, m.report.Facts[0].Value); d != "" {
-				t.Errorf("cpu_accounting (-want +got):\n%s", d)
-			}
+			must.EqualFor(t, "cpu_accounting", tt.want, m.report.Facts[0].Value)
 		})
 	}
 }
@@ -215,9 +202,7 @@ func TestAsked(t *testing.T) {
 			for _, w := range m.report.Existing {
 				warned = append(warned, w.Code)
 			}
-			if got := strings.Join(warned, " "); got != tt.warned {
-				t.Errorf("warnings %q, want %q", got, tt.warned)
-			}
+			must.EqualFor(t, "warnings", tt.warned, strings.Join(warned, " "))
 		})
 	}
 }
@@ -243,9 +228,7 @@ func FuzzFacts(f *testing.F) {
 			files[p] = text
 		}
 		for _, fact := range machineOf(tree(files), answers{cpuid: []string{text}}).Facts {
-			if fact.Name == "" || strings.TrimSpace(fact.Value) == "" || strings.ContainsAny(fact.Value, "\n") {
-				t.Errorf("fact %q is %q", fact.Name, fact.Value)
-			}
+			must.True(t, fact.Name != "" && strings.TrimSpace(fact.Value) != "" && !strings.ContainsAny(fact.Value, "\n"), "fact %q is %q", fact.Name, fact.Value)
 		}
 	})
 }

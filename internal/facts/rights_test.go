@@ -67,11 +67,7 @@ func TestRightsLive(t *testing.T) {
 		"CAP_NET_ADMIN": r.NetAdmin, "CAP_SYS_ADMIN": r.SysAdmin,
 		"initial user namespace": r.MachineWide, "user namespaces": r.UserNamespaces,
 	} {
-		if a.Yes && a.No {
-			t.Errorf("%s is both yes and no", name)
-		}
-		if !a.Yes && !a.No && a.Why == "" {
-			t.Errorf("%s is unknown and does not say why", name)
-		}
+		must.True(t, !a.Yes || !a.No, "%s is both yes and no", name)
+		must.True(t, a.Yes || a.No || a.Why != "", "%s is unknown and does not say why", name)
 	}
 }

@@ -82,9 +82,7 @@ func FuzzWriter(f *testing.F) {
 			at = (cut%len(text) + len(text)) % len(text)
 		}
 		must.Equal(t, whole, written(text[:at], text[at:]))
-		if !utf8.ValidString(whole) || written([]byte(whole)) != whole {
-			t.Errorf("%q is visible", whole)
-		}
+		must.True(t, utf8.ValidString(whole) && written([]byte(whole)) == whole, "%q is visible", whole)
 		if i := strings.IndexFunc(whole, func(r rune) bool {
 			return r != '\n' && r != '\t' && r != '\r' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co)
 		}); i >= 0 {

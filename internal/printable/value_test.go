@@ -92,9 +92,7 @@ func survives[T any](t *testing.T) {
 	fill(reflect.ValueOf(&again).Elem(), 2)
 	clean := printable.Value(v)
 	each(reflect.ValueOf(clean), reflect.TypeFor[T]().Name(), func(at, s string) {
-		if s == "" {
-			t.Errorf("%s is gone", at)
-		}
+		must.True(t, s != "", "%s is gone", at)
 		if i := strings.IndexFunc(s, func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co) }); i >= 0 {
 			t.Errorf("%s holds %q", at, s[i:min(len(s), i+8)])
 		}
@@ -119,9 +117,7 @@ func TestCleanIsShared(t *testing.T) {
 	}
 	trials[1].Reason = hostile
 	got := printable.Value(trials)
-	if &got[0] == &trials[0] || got[1].Reason == hostile || trials[1].Reason != hostile {
-		t.Errorf("%q, of %q", got[1].Reason, trials[1].Reason)
-	}
+	must.True(t, &got[0] != &trials[0] && got[1].Reason != hostile && trials[1].Reason == hostile, "%q, of %q", got[1].Reason, trials[1].Reason)
 	if n := testing.AllocsPerRun(10, func() { printable.Value(got) }); n > 400 {
 		t.Errorf("%v allocations to find nothing to do", n)
 	}

@@ -1,6 +1,10 @@
 package result
 
-import "testing"
+import (
+	"testing"
+
+	"tare/internal/testkit/must"
+)
 
 // Counts of connections are possible if no more failed than were tried, and no more were late; one may be both.
 func TestAttemptsValid(t *testing.T) {
@@ -17,8 +21,6 @@ func TestAttemptsValid(t *testing.T) {
 		{Attempts{Tried: -1}, false},
 		{Attempts{Tried: mostTried + 1}, false},
 	} {
-		if got := c.counts.Valid(); got != c.want {
-			t.Errorf("%+v: %t", c.counts, got)
-		}
+		must.EqualFor(t, c.counts, c.want, c.counts.Valid())
 	}
 }

@@ -41,9 +41,7 @@ func TestDistribute(t *testing.T) {
 			}
 		}
 		text := must.Get(json.Marshal(d))(t)
-		if len(text) > 3000 {
-			t.Errorf("%d bytes", len(text))
-		}
+		must.True(t, len(text) <= 3000, "%d bytes", len(text))
 		var back Distribution
 		must.Do(t, json.Unmarshal(text, &back))
 		must.Equal(t, *d, back)

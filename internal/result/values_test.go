@@ -20,7 +20,5 @@ func TestValuesAreAList(t *testing.T) {
 		must.Equal(t, w, got)
 	}
 	var w Warning
-	if json.Unmarshal([]byte(`{"values":["1",2]}`), &w) == nil {
-		t.Error("a number was read as a text")
-	}
+	must.True(t, json.Unmarshal([]byte(`{"values":["1",2]}`), &w) != nil, "a number was read as a text")
 }

@@ -1,6 +1,10 @@
 package runid
 
-import "testing"
+import (
+	"testing"
+
+	"tare/internal/testkit/must"
+)
 
 // A claim counts for what its user and root have, and root's for everything.
 func TestHold(t *testing.T) {
@@ -20,11 +24,7 @@ func TestHold(t *testing.T) {
 		"of another run":          {Claim{"00000002", user}, user, false},
 		"of another run, of root": {Claim{"00000002", 0}, user, false},
 	} {
-		if got := (Claims{tt.claim}).Hold(run, tt.owner); got != tt.want {
-			t.Errorf("%s: %t, want %t", name, got, tt.want)
-		}
+		must.EqualFor(t, name, tt.want, (Claims{tt.claim}).Hold(run, tt.owner))
 	}
-	if (Claims(nil)).Hold(run, UnknownUser) {
-		t.Error("without a claim a run is alive")
-	}
+	must.True(t, !(Claims(nil)).Hold(run, UnknownUser), "without a claim a run is alive")
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"tare/internal/testkit/must"
 )
 
 // FuzzSockets checks that any answer of the kernel about a socket is an error, or a socket whose
@@ -33,9 +35,7 @@ func FuzzSockets(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if s.Name != "" && (s.Name[0] != '@' || !strings.Contains(string(data), "\x00"+s.Name[1:])) {
-			t.Errorf("%q is named %q", data, s.Name)
-		}
+		must.True(t, s.Name == "" || s.Name[0] == '@' && strings.Contains(string(data), "\x00"+s.Name[1:]), "%q is named %q", data, s.Name)
 		if id, ok := strings.CutPrefix(s.Name, "@tare-run/"); ok && IsID(id) && len(id) != 2*idBytes {
 			t.Errorf("the run %q", id)
 		}

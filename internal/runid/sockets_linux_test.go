@@ -24,13 +24,9 @@ func TestList(t *testing.T) {
 	}
 	all := must.Get(List())(t)
 	for _, c := range all {
-		if !IsID(c.Run) {
-			t.Errorf("%q is listed", c.Run)
-		}
+		must.True(t, IsID(c.Run), "%q is listed", c.Run)
 	}
-	if !all.Hold(r.ID, os.Geteuid()) {
-		t.Errorf("%s is not among %v", r.ID, all)
-	}
+	must.True(t, all.Hold(r.ID, os.Geteuid()), "%s is not among %v", r.ID, all)
 	r.Release()
 	if all, err = List(); err != nil || all.Hold(r.ID, UnknownUser) {
 		t.Errorf("%s is still among %v, %v", r.ID, all, err)
@@ -45,21 +41,15 @@ func TestUsersOfSockets(t *testing.T) {
 	name := socketPrefix + r.ID
 	user := func(all []Socket) int {
 		i := slices.IndexFunc(all, func(s Socket) bool { return s.Name == name })
-		if i < 0 {
-			t.Fatalf("%s is not among %v", name, all)
-		}
+		must.Require(t, i >= 0, "%s is not among %v", name, all)
 		return all[i].User
 	}
 	all := must.Get(named())(t)
-	if got := user(all); got != UnknownUser {
-		t.Errorf("by name alone it has user %d", got)
-	}
+	must.EqualFor(t, "by name alone it has user", UnknownUser, user(all))
 	if all, err = diagnosed(); err != nil {
 		testneed.Missing(t, testneed.Feature, err)
 	}
-	if got := user(all); got != os.Geteuid() {
-		t.Errorf("it has user %d, want %d", got, os.Geteuid())
-	}
+	must.EqualFor(t, "it has user", os.Geteuid(), user(all))
 }
 
 // An answer of another form is an error, or leaves the user unknown.
@@ -80,8 +70,6 @@ func TestBrokenAnswers(t *testing.T) {
 		"a user too long": {append(slices.Clone(head), 12, 0, attrUser, 0, 0, 0, 0, 0, 0, 0, 0, 0), Socket{User: UnknownUser}, false},
 	} {
 		got, err := socketOf(tt.data)
-		if got != tt.want || (err != nil) != tt.fail {
-			t.Errorf("%s: %+v, %v, want %+v", name, got, err, tt.want)
-		}
+		must.True(t, got == tt.want && (err != nil) == tt.fail, "%s: %+v, %v, want %+v", name, got, err, tt.want)
 	}
 }

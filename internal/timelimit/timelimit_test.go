@@ -21,13 +21,9 @@ func TestFactorOfCPU(t *testing.T) {
 	} {
 		file := filepath.Join(dir, name)
 		must.Do(t, os.WriteFile(file, []byte(tt.text), 0o600))
-		if got := factorOf(file); got != tt.want {
-			t.Errorf("%s: %d, want %d", name, got, tt.want)
-		}
+		must.EqualFor(t, name, tt.want, factorOf(file))
 	}
-	if got := factorOf(filepath.Join(dir, "nowhere")); got != 1 {
-		t.Errorf("without a file: %d", got)
-	}
+	must.EqualFor(t, "without a file", 1, factorOf(filepath.Join(dir, "nowhere")))
 }
 
 func TestFactorFromEnvironment(t *testing.T) {
@@ -37,9 +33,7 @@ func TestFactorFromEnvironment(t *testing.T) {
 		}
 	}
 	t.Setenv(Variable, "100") // more than that of any CPU
-	if got := Scaled(time.Second); got != 100*time.Second {
-		t.Errorf("scaled: %v", got)
-	}
+	must.EqualFor(t, "scaled", 100*time.Second, Scaled(time.Second))
 	passed := append([]string{"tare", "agent"}, Arguments()...)
 	t.Setenv(Variable, "")
 	if got := Arguments(); got != nil {

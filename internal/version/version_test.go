@@ -28,9 +28,7 @@ func TestOrder(t *testing.T) {
 		}
 		must.EqualFor(t, text, want, got)
 		must.EqualFor(t, text+" known", want != "unknown", version.Known(text))
-		if version.AtLeast("4.4", text) != (want == old || want == same) {
-			t.Errorf("4.4 beside %q", text)
-		}
+		must.True(t, version.AtLeast("4.4", text) == (want == old || want == same), "4.4 beside %q", text)
 	}
 }
 

@@ -29,9 +29,7 @@ func TestDelta(t *testing.T) {
 		{1.00001, 1.000001, 1.00002, "+0.001 %", "(0.000 .. +0.002)"},
 	} {
 		change, interval := Delta(&c.ratio, &result.Interval{c.lo, c.hi})
-		if change != c.change || interval != c.interval {
-			t.Errorf("Delta(%v, %v, %v) = %q %q, want %q %q", c.ratio, c.lo, c.hi, change, interval, c.change, c.interval)
-		}
+		must.True(t, change == c.change && interval == c.interval, "Delta(%v, %v, %v) = %q %q, want %q %q", c.ratio, c.lo, c.hi, change, interval, c.change, c.interval)
 	}
 	for _, c := range []struct {
 		ratio *float64

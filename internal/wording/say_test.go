@@ -223,9 +223,7 @@ func FuzzClean(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string, width int) {
 		width = max(4, width%200)
 		c := Clean(s)
-		if again := Clean(c); again != c {
-			t.Errorf("cleaning twice: %q, %q", c, again)
-		}
+		must.EqualFor(t, "cleaning twice", c, Clean(c))
 		if w := Width(Cut(c, width)); w > width {
 			t.Errorf("cut to %d is %d wide", width, w)
 		}
@@ -241,8 +239,6 @@ func ptr[T any](v T) *T { return &v }
 
 func TestBlocks(t *testing.T) {
 	for want, c := range map[string]result.Cell{"7": {N: 7}, "7 (4 set-ups)": {N: 7, Judgement: result.Judgement{Setups: 4}}, "7 (1 set-up)": {N: 7, Judgement: result.Judgement{Setups: 1}}} {
-		if got := Blocks(c); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		must.Equal(t, want, Blocks(c))
 	}
 }

@@ -3,6 +3,8 @@ package wording
 import (
 	"testing"
 	"time"
+
+	"tare/internal/testkit/must"
 )
 
 func TestAge(t *testing.T) {
@@ -11,8 +13,6 @@ func TestAge(t *testing.T) {
 		-1: Unknown, 0: "0 days", day: "1 day", 60 * day: "60 days", 61 * day: "2 months", 360 * day: "11 months",
 		366 * day: "1 year", 400 * day: "1 year 1 month", 800 * day: "2 years 2 months", 5*365*day + 340*day: "5 years 11 months",
 	} {
-		if got := Age(d); got != want {
-			t.Errorf("%v: %q, want %q", d, got, want)
-		}
+		must.EqualFor(t, d, want, Age(d))
 	}
 }

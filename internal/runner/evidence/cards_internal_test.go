@@ -26,9 +26,7 @@ func TestNoteCards(t *testing.T) {
 		var codes []string
 		for _, n := range trial.Record.Notes {
 			codes = append(codes, n.Code)
-			if !strings.HasPrefix(n.Text, "the network card eth0 of host b ") {
-				t.Errorf("%s: %s", n.Code, n.Text)
-			}
+			must.True(t, strings.HasPrefix(n.Text, "the network card eth0 of host b "), "%s: %s", n.Code, n.Text)
 		}
 		must.EqualFor(t, kind+": notes", want, strings.Join(codes, " "))
 	}

@@ -113,9 +113,7 @@ func TestBaseline(t *testing.T) {
 				must.FailFor(t, got, err, c.err)
 				return
 			}
-			if err != nil || math.Abs(got-c.want) > 1e-9 {
-				t.Errorf("%g (%v), want %g", got, err, c.want)
-			}
+			must.True(t, err == nil && math.Abs(got-c.want) <= 1e-9, "%g (%v), want %g", got, err, c.want)
 		})
 	}
 }

@@ -52,23 +52,18 @@ func TestProcessesOfAMode(t *testing.T) {
 	})
 	must.Equal(t, []result.ProcessCPU{{Name: "docker-proxy", CPU: 3}, {Name: "dockerd", CPU: 0.25}}, one.Record.Processes)
 	must.Equal(t, map[string]float64{result.Memory: float64(2 * 5 * os.Getpagesize())}, one.Record.Metrics)
-	if bare.Record.Metrics != nil || bare.Record.Processes != nil || bare.Record.Turns != 2 || !one.Shared {
-		t.Errorf("a mode without processes has %+v", bare.Record)
-	}
+	must.True(t, bare.Record.Metrics == nil && bare.Record.Processes == nil && bare.Record.Turns == 2 && one.Shared, "a mode without processes has %+v", bare.Record)
 	failed = true
 	one.Record.Processes = nil
 	o.Observe([]*Trial{one}, func() {})
 	failed = false
-	if one.Record.Processes != nil || len(warnings) != 0 {
-		t.Errorf("a failed trial has %v, warnings %v", one.Record.Processes, warnings)
-	}
+	must.True(t, one.Record.Processes == nil && len(warnings) == 0, "a failed trial has %v, warnings %v", one.Record.Processes, warnings)
 	o.Observe([]*Trial{one}, func() {
 		must.Do(t, os.RemoveAll(root))
 	})
 	o.Observe([]*Trial{one}, func() {})
-	if one.Record.Processes != nil || len(warnings) != 2 || !strings.Contains(warnings[0].Text, "the modes' own processes") {
-		t.Errorf("without a table: %v, warnings %v", one.Record.Processes, warnings)
-	}
+	must.True(t, one.Record.Processes == nil && len(warnings) == 2 && strings.Contains(warnings[0].Text, "the modes' own processes"),
+		"without a table: %v, warnings %v", one.Record.Processes, warnings)
 }
 
 // remote is an agent that reads one thing after another of its machine.
@@ -100,9 +95,7 @@ func TestPressureOfOtherMachines(t *testing.T) {
 	if got := one.Record.Machine; got["pressure_cpu"] != 3 || got[machinePressureElapsed] < 0 {
 		t.Errorf("machine %v", got)
 	}
-	if len(warnings) != 2 || warnings[0].Text != "cannot read memory and pressure of host b: gone" {
-		t.Errorf("warnings %v", warnings)
-	}
+	must.True(t, len(warnings) == 2 && warnings[0].Text == "cannot read memory and pressure of host b: gone", "warnings %v", warnings)
 }
 
 // The CPU time of a virtual machine is part of this machine's, or unknown; that of a host without an

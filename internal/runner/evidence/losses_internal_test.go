@@ -99,9 +99,8 @@ func TestRecordedLosses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := readLosses(t, name)
 			got := in.trial(t, study.Evidence{}).Record.Losses
-			if got == nil || got.Lost != c.lost || got.Lost != got.Sent-got.Received || got.Unexplained != c.unexplained {
-				t.Fatalf("losses %+v, want %d, %d of them unexplained", got, c.lost, c.unexplained)
-			}
+			must.Require(t, got != nil && got.Lost == c.lost && got.Lost == got.Sent-got.Received && got.Unexplained == c.unexplained,
+				"losses %+v, want %d, %d of them unexplained", got, c.lost, c.unexplained)
 			must.Equal(t, c.places, got.Places)
 			if d := cmp.Diff(in.Drops.Reasons, got.Reasons); d != "" && c.reason != "" {
 				t.Errorf("reasons (-want +got):\n%s", d)
@@ -231,20 +230,15 @@ func TestDropsOfInterleavedTrials(t *testing.T) {
 	must.Do(t, o.Close())
 	must.Equal(t, "start ||, set 10.0.0.1:5|, set 10.0.0.1:5||, turn |, turn ||, stop, close", strings.Join(fake.calls, ", "))
 	first, second := group[0].Record.Losses, group[1].Record.Losses
-	if len(first.Reasons) != 1 || first.Reasons[0].Count != 3 || first.Missing != nil {
-		t.Errorf("the first trial has %+v", first)
-	}
+	must.True(t, len(first.Reasons) == 1 && first.Reasons[0].Count == 3 && first.Missing == nil, "the first trial has %+v", first)
 	// The second mode uses that reason for packets that its own process has received.
-	if len(second.Reasons) != 0 || len(second.Missing) != 3 || second.Missing[0] != "gone" || second.Missing[2] != "the table is full" {
-		t.Errorf("the second trial has %+v", second)
-	}
+	must.True(t, len(second.Reasons) == 0 && len(second.Missing) == 3 && second.Missing[0] == "gone" && second.Missing[2] == "the table is full", "the second trial has %+v", second)
 	fake.fails = errors.New("gone")
 	ran := false
 	o.recordDrops(group, func() { ran = true })
 	group[0].addDropReasons()
-	if !ran || len(warnings) != 1 || !strings.HasSuffix(warnings[0].Text, ": gone") || group[0].Record.Losses.Missing == nil {
-		t.Errorf("ran %t, warnings %v, %+v", ran, warnings, group[0].Record.Losses)
-	}
+	must.True(t, ran && len(warnings) == 1 && strings.HasSuffix(warnings[0].Text, ": gone") && group[0].Record.Losses.Missing != nil,
+		"ran %t, warnings %v, %+v", ran, warnings, group[0].Record.Losses)
 }
 
 // A run without drop reasons says why once, unless nobody asked for them.

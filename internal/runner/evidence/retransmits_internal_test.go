@@ -31,9 +31,7 @@ func TestRetransmitCauses(t *testing.T) {
 		for _, n := range retransmitCauses(c.moved) {
 			sum += n
 		}
-		if c.want != nil && sum != int64(c.moved["Tcp.RetransSegs"]) {
-			t.Errorf("%s: %d are attributed", what, sum)
-		}
+		must.True(t, c.want == nil || sum == int64(c.moved["Tcp.RetransSegs"]), "%s: %d are attributed", what, sum)
 	}
 }
 

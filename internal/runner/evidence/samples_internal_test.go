@@ -104,9 +104,7 @@ func TestSampledWindow(t *testing.T) {
 			}
 			got := group[0].Record.Stacks
 			if takes < time.Second {
-				if got != nil || len(files) != 0 {
-					t.Errorf("without a sample: %+v, files %v", got, files)
-				}
+				must.True(t, got == nil && len(files) == 0, "without a sample: %+v, files %v", got, files)
 				return
 			}
 			sum := 0
@@ -116,9 +114,7 @@ func TestSampledWindow(t *testing.T) {
 			if want := min(takes, 3*time.Second) - time.Second; got.Seconds != want.Seconds() || got.Rate != stacks.Rate || got.CPUs != 2 || got.Idle != 5 || got.Busy == 0 || sum != got.Busy {
 				t.Errorf("stacks %+v, want %s", got, want)
 			}
-			if got.Components["VXLAN"] == 0 || got.Components["macvlan/ipvlan"] != 0 {
-				t.Errorf("components %v", got.Components)
-			}
+			must.True(t, got.Components["VXLAN"] != 0 && got.Components["macvlan/ipvlan"] == 0, "components %v", got.Components)
 			if text := files[result.StacksFile("netns-vxlan", study.CostPassID)]; len(files) != 1 || !strings.Contains(text, "vxlan_xmit") {
 				t.Errorf("%d files, %d bytes", len(files), len(text))
 			}
@@ -138,9 +134,8 @@ func TestSampledSlices(t *testing.T) {
 		}
 		s.Record()
 		host, vxlan := group[0].Record.Stacks, group[1].Record.Stacks
-		if host.Seconds != 0.15 || vxlan.Seconds != 0.15 || host.Components["VXLAN"] != 0 || vxlan.Components["VXLAN"] == 0 || len(files) != 2 {
-			t.Errorf("host %+v, vxlan %+v, %d files", host, vxlan, len(files))
-		}
+		must.True(t, host.Seconds == 0.15 && vxlan.Seconds == 0.15 && host.Components["VXLAN"] == 0 && vxlan.Components["VXLAN"] != 0 && len(files) == 2,
+			"host %+v, vxlan %+v, %d files", host, vxlan, len(files))
 	})
 }
 
@@ -185,9 +180,7 @@ func TestNoStacksIsToldOnce(t *testing.T) {
 	for range 3 {
 		must.EqualFor(t, "sampling", (*Sampling)(nil), o.Sampling([]*Trial{passing}))
 	}
-	if len(warnings) != 1 || warnings[0].Code != "stacks_unavailable" {
-		t.Errorf("warnings %+v", warnings)
-	}
+	must.True(t, len(warnings) == 1 && warnings[0].Code == "stacks_unavailable", "warnings %+v", warnings)
 	done := 0
 	var none *Sampling
 	none.Window(passing, func() { done++ })

@@ -42,9 +42,7 @@ func TestSurvey(t *testing.T) {
 		driver.Settings{At: "c", NoFilters: "it may not be asked"},
 	)
 	stacks, facts, read := New(cfg).ReadSettings(t.Context(), path)
-	if len(stacks) != 3 || !read {
-		t.Errorf("read %t: %v", read, stacks)
-	}
+	must.True(t, len(stacks) == 3 && read, "read %t: %v", read, stacks)
 	want := []result.Fact{{Name: "default congestion control", Value: "a bbr, b cubic"}, {Name: "b packet filter", Value: "inet t forward: 1 rule, else drop; ip filter (old iptables): 2 rules"}}
 	must.Equal(t, want, facts)
 	one := trialOf(cfg, mode{path: path}, plan.Trial{})
@@ -55,8 +53,7 @@ func TestSurvey(t *testing.T) {
 	stacks, _, read = New(cfg).ReadSettings(t.Context(), path)
 	one = trialOf(cfg, mode{path: path}, plan.Trial{})
 	one.ReadConntrack(t.Context())
-	if read || len(stacks) != 0 || one.Record.Machine != nil || len(warnings) != 2 {
-		t.Errorf("of a path that cannot be read: %v, %v, warnings %v", stacks, one.Record.Machine, warnings)
-	}
+	must.True(t, !read && len(stacks) == 0 && one.Record.Machine == nil && len(warnings) == 2,
+		"of a path that cannot be read: %v, %v, warnings %v", stacks, one.Record.Machine, warnings)
 	trialOf(cfg, mode{}, plan.Trial{}).ReadConntrack(t.Context()) // nothing to ask
 }

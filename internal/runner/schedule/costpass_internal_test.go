@@ -67,12 +67,9 @@ func TestChoosePassLater(t *testing.T) {
 		return 1e9, map[string]result.TrialStatus{"host": result.TrialInvalid, "m": result.TrialFailed}[mode]
 	})
 	r.choosePass()
-	if r.cfg.Report.CostPass.Rate != 0 || slices.ContainsFunc(r.Todo, func(tr plan.Trial) bool { return tr.InCostPass() && tr.Block == 2 }) {
-		t.Fatalf("a pass in block 2 at %g bit/s", r.cfg.Report.CostPass.Rate)
-	}
-	if !slices.ContainsFunc(r.Todo, func(tr plan.Trial) bool { return tr.InCostPass() && tr.Block == 3 }) {
-		t.Fatal("no pass left for block 3")
-	}
+	must.Require(t, r.cfg.Report.CostPass.Rate == 0 && !slices.ContainsFunc(r.Todo, func(tr plan.Trial) bool { return tr.InCostPass() && tr.Block == 2 }),
+		"a pass in block 2 at %g bit/s", r.cfg.Report.CostPass.Rate)
+	must.Require(t, slices.ContainsFunc(r.Todo, func(tr plan.Trial) bool { return tr.InCostPass() && tr.Block == 3 }), "no pass left for block 3")
 	r.Todo = slices.DeleteFunc(r.Todo, func(tr plan.Trial) bool { return tr.Block == 2 })
 	r.choosePass()
 	if c := r.cfg.Report.CostPass; c.Rate != 5e8 || c.Of != "host" || c.Block != 2 {
@@ -96,9 +93,7 @@ func TestChoosePassResumed(t *testing.T) {
 		t.Errorf("%+v, want the rate that there was", *c)
 	}
 	for tr := range r.Plan.Trials() {
-		if tr.InCostPass() && tr.Workload.Rate != 1.5e9 {
-			t.Errorf("made up for at %s", tr.Workload.Rate)
-		}
+		must.True(t, !tr.InCostPass() || tr.Workload.Rate == 1.5e9, "made up for at %s", tr.Workload.Rate)
 	}
 }
 
@@ -108,9 +103,7 @@ func TestNoPass(t *testing.T) {
 	r.cfg.Report.Status = result.RunComplete
 	for block := 2; block <= 4; block++ {
 		r.choosePass()
-		if slices.ContainsFunc(r.Todo, func(tr plan.Trial) bool { return tr.InCostPass() && tr.Block == block }) {
-			t.Errorf("a pass without a rate in block %d", block)
-		}
+		must.True(t, !slices.ContainsFunc(r.Todo, func(tr plan.Trial) bool { return tr.InCostPass() && tr.Block == block }), "a pass without a rate in block %d", block)
 		r.Todo = slices.DeleteFunc(r.Todo, func(tr plan.Trial) bool { return tr.Block == block })
 	}
 	r.cfg.Report.Modes = r.cfg.Modes()

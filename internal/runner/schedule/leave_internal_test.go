@@ -104,10 +104,8 @@ func TestSettledModesLeave(t *testing.T) {
 			for _, u := range s.Unsettled {
 				open = append(open, u.Mode)
 			}
-			if s.Reason != c.reason || s.SettledAt != c.settled || s.Left != c.left || !slices.Equal(open, c.open) {
-				t.Errorf("%s, interrupted after %d: %s, settled at %d, %d left, open %v; want %s, %d, %d, %v", c.name, interrupted,
-					s.Reason, s.SettledAt, s.Left, open, c.reason, c.settled, c.left, c.open)
-			}
+			must.True(t, s.Reason == c.reason && s.SettledAt == c.settled && s.Left == c.left && slices.Equal(open, c.open),
+				"%s, interrupted after %d: %s, settled at %d, %d left, open %v; want %s, %d, %d, %v", c.name, interrupted, s.Reason, s.SettledAt, s.Left, open, c.reason, c.settled, c.left, c.open)
 		}
 	}
 }

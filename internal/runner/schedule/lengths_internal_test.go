@@ -103,9 +103,7 @@ func TestLengthsInTime(t *testing.T) {
 	if total, limit := r.Plan.Estimate(r.Todo), r.Limit(); total > limit {
 		t.Errorf("trials of %s take %s, the limit is %s", r.Todo[0].Workload.Duration, total, limit)
 	}
-	if len(r.cfg.Report.Lengths) != 1 || r.cfg.Report.Lengths[0].Duration <= 4 {
-		t.Errorf("lengths %+v, want longer trials within the limit", r.cfg.Report.Lengths)
-	}
+	must.True(t, len(r.cfg.Report.Lengths) == 1 && r.cfg.Report.Lengths[0].Duration > 4, "lengths %+v, want longer trials within the limit", r.cfg.Report.Lengths)
 }
 
 // A run that is resumed keeps to the length it had chosen.

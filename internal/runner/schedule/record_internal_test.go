@@ -15,16 +15,12 @@ import (
 // A mode is given up with its last workload; the cost pass repeats one of them.
 func TestDrop(t *testing.T) {
 	sc := New(config(study.Study{}), plan.Plan{Blocks: 1, Workloads: []study.Workload{{ID: "a"}, {ID: "b"}, {ID: study.CostPassID}}})
-	if sc.Drop("m", "a") || sc.Drop("host", "b") || !sc.Drop("m", "b") {
-		t.Errorf("dropped %+v", sc.dropped)
-	}
+	must.True(t, !sc.Drop("m", "a") && !sc.Drop("host", "b") && sc.Drop("m", "b"), "dropped %+v", sc.dropped)
 	var left []string
 	for _, one := range sc.Measurable([]plan.Trial{{Mode: "m", Workload: study.Workload{ID: "a"}}, {Mode: "host", Workload: study.Workload{ID: "a"}}, {Mode: "gone", Workload: study.Workload{ID: "a"}}}) {
 		left = append(left, one.Mode)
 	}
-	if !slices.Equal(left, []string{"host"}) {
-		t.Errorf("measurable is %v, want host", left)
-	}
+	must.True(t, slices.Equal(left, []string{"host"}), "measurable is %v, want host", left)
 }
 
 // A search begins near the result of the last one of its mode that was valid, and a rate is what the

@@ -48,10 +48,6 @@ func TestOwed(t *testing.T) {
 
 func TestHopeless(t *testing.T) {
 	most := study.ShareOf(0.2) // as method 1.10 has it
-	if tooManyInvalid(most, result.Tally{OK: 8, Invalid: 4}, 8) {
-		t.Error("4 of 20 would be fit to judge")
-	}
-	if !tooManyInvalid(most, result.Tally{OK: 8, Invalid: 6}, 8) {
-		t.Error("6 of 22 would not be fit to judge")
-	}
+	must.True(t, !tooManyInvalid(most, result.Tally{OK: 8, Invalid: 4}, 8), "4 of 20 would be fit to judge")
+	must.True(t, tooManyInvalid(most, result.Tally{OK: 8, Invalid: 6}, 8), "6 of 22 would not be fit to judge")
 }

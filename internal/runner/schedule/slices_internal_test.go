@@ -48,9 +48,7 @@ func TestSettledSlice(t *testing.T) {
 				wrong++
 			}
 		}
-		if wrong > 3 {
-			t.Errorf("noise %g, %g of the slices stalled: %d of 1000 steady profiles have a transient", c.noise, c.stalled, wrong)
-		}
+		must.True(t, wrong <= 3, "noise %g, %g of the slices stalled: %d of 1000 steady profiles have a transient", c.noise, c.stalled, wrong)
 	}
 	for _, constant := range []float64{8, 15, 60} {
 		found := 0
@@ -59,9 +57,7 @@ func TestSettledSlice(t *testing.T) {
 				found++
 			}
 		}
-		if found < 190 {
-			t.Errorf("a time constant of %g parts of a slice: found in %d of 200", constant, found)
-		}
+		must.True(t, found >= 190, "a time constant of %g parts of a slice: found in %d of 200", constant, found)
 	}
 	must.EqualFor(t, "with a transient that the uncounted part covers", slice, SettledSlice(profiled(rng, 10, 2, 0.02, 0), slice))
 	must.EqualFor(t, "of two slices", slice, SettledSlice(profiled(rng, 2, 60, 0, 0), slice))
@@ -91,9 +87,7 @@ func TestWithSlice(t *testing.T) {
 			t.Errorf("%s in slices: %t, warm-up %v, %v timed, held %v", next.Mode, next.Sliced(), next.Workload.Warmup, next.Workload.Duration, next.Held)
 		}
 	}
-	if sc.Todo[2].Held == 0 || sc.Todo[3].Held != 0 {
-		t.Errorf("later trials held %v and %v", sc.Todo[2].Held, sc.Todo[3].Held)
-	}
+	must.True(t, sc.Todo[2].Held != 0 && sc.Todo[3].Held == 0, "later trials held %v and %v", sc.Todo[2].Held, sc.Todo[3].Held)
 }
 
 // Only what two groups of a workload in a row show is a transient.

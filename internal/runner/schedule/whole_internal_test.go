@@ -10,6 +10,7 @@ import (
 
 	"tare/internal/plan"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
 
@@ -213,9 +214,8 @@ func TestBucketThatEmptiesInTheWindow(t *testing.T) {
 			series = append(series, []float64{tt.first, tt.second}[i/10])
 		}
 		next, judged := Judge(trial, Seen{Goodput: (tt.first + tt.second) / 2, Series: series, Rate: 20e6, Burst: 64 << 20})
-		if judged != StillBursting || next.Workload.Warmup.Std() != tt.want {
-			t.Errorf("a bucket that %s: %d, a warm-up of %s, want %s", tt.name, judged, next.Workload.Warmup.Std(), tt.want)
-		}
+		must.True(t, judged == StillBursting && next.Workload.Warmup.Std() == tt.want,
+			"a bucket that %s: %d, a warm-up of %s, want %s", tt.name, judged, next.Workload.Warmup.Std(), tt.want)
 	}
 }
 
@@ -279,9 +279,7 @@ func TestUnsteadyWindows(t *testing.T) {
 		trial := plan.Trial{Block: 1, Held: time.Second, Workload: study.Workload{Kind: "tcp_stream", Direction: study.Forward, Warmup: study.WaitOf(time.Second),
 			Duration: study.Duration(tt.window), Slice: study.Duration(50 * time.Millisecond)}}
 		next, judged := Judge(trial, Seen{Goodput: 8e6, Series: half(tt.noise), Held: held, BusiestCPU: tt.cpu})
-		if judged != tt.want {
-			t.Errorf("%s: judged %d, want %d", tt.name, judged, tt.want)
-		}
+		must.True(t, judged == tt.want, "%s: judged %d, want %d", tt.name, judged, tt.want)
 		if w := next.Workload; judged == Unsteady && (w.Warmup.Std() != 11*time.Second || w.Duration.Std() != 20*time.Second) {
 			t.Errorf("%s: repeated with a warm-up of %v and %v timed", tt.name, w.Warmup.Std(), w.Duration.Std())
 		}

@@ -28,20 +28,14 @@ func TestZone(t *testing.T) {
 		seen := map[string]bool{}
 		for n := range uint64(Names) {
 			z.Query(query, n, uint16(n))
-			if seen[string(query[12:])] {
-				t.Fatalf("query %d is a duplicate", n)
-			}
+			must.Require(t, !seen[string(query[12:])], "query %d is a duplicate", n)
 			seen[string(query[12:])] = true
 			same := make([]byte, z.QuerySize())
 			if again.Query(same, n+Names, uint16(n)); !bytes.Equal(query, same) {
 				t.Fatalf("query %d differs in two zones of one trial", n)
 			}
-			if other.Answer(query, answer) {
-				t.Fatalf("a zone of another trial answers query %d", n)
-			}
-			if !z.Answer(query, answer) {
-				t.Fatalf("query %d is not answered", n)
-			}
+			must.Require(t, !other.Answer(query, answer), "a zone of another trial answers query %d", n)
+			must.Require(t, z.Answer(query, answer), "query %d is not answered", n)
 			for _, c := range []struct {
 				zone *Zone
 				n    uint64
@@ -63,9 +57,7 @@ func TestAnswerRefuses(t *testing.T) {
 	z.Query(query, 3, 7)
 	upper := bytes.Clone(query)
 	copy(upper[13:], bytes.ToUpper(query[13:13+labelLength]))
-	if !z.Answer(upper, answer) {
-		t.Error("a query in upper case is not answered")
-	}
+	must.True(t, z.Answer(upper, answer), "a query in upper case is not answered")
 	for name, change := range map[string]func(b []byte) []byte{
 		"nothing":      func([]byte) []byte { return nil },
 		"an answer":    func(b []byte) []byte { b[2] |= 0x80; return b },
@@ -78,9 +70,7 @@ func TestAnswerRefuses(t *testing.T) {
 		},
 		"cut off": func(b []byte) []byte { return b[:len(b)-1] },
 	} {
-		if z.Answer(change(bytes.Clone(query)), answer) {
-			t.Errorf("%s is answered", name)
-		}
+		must.True(t, !z.Answer(change(bytes.Clone(query)), answer), "%s is answered", name)
 	}
 }
 
@@ -105,12 +95,8 @@ func TestAnswerForAResolver(t *testing.T) {
 		return new(net.Dialer).DialContext(ctx, "udp", server.LocalAddr().String())
 	}}
 	found, err := r.LookupIP(t.Context(), "ip4", z.questions[4].Name.String())
-	if err != nil || len(found) != 1 || found[0].String() != "198.18.0.5" {
-		t.Errorf("%s: %v %v", z.questions[4].Name, found, err)
-	}
-	if !strings.HasSuffix(z.questions[4].Name.String(), ".tare.test.") {
-		t.Errorf("the name %s is not reserved for tests", z.questions[4].Name)
-	}
+	must.True(t, err == nil && len(found) == 1 && found[0].String() == "198.18.0.5", "%s: %v %v", z.questions[4].Name, found, err)
+	must.True(t, strings.HasSuffix(z.questions[4].Name.String(), ".tare.test."), "the name %s is not reserved for tests", z.questions[4].Name)
 }
 
 func TestZoneAllocatesNothing(t *testing.T) {
@@ -121,9 +107,7 @@ func TestZoneAllocatesNothing(t *testing.T) {
 		if allocs := testing.AllocsPerRun(1000, func() {
 			n++
 			z.Query(query, n, uint16(n))
-			if !z.Answer(query, answer) || z.Check(answer, n, uint16(n)) != Right {
-				t.Error("not answered")
-			}
+			must.True(t, z.Answer(query, answer) && z.Check(answer, n, uint16(n)) == Right, "not answered")
 		}); allocs > 0 {
 			t.Errorf("ipv6 %t: %g allocations for each exchange", ipv6, allocs)
 		}
@@ -141,11 +125,7 @@ func FuzzMessages(f *testing.F) {
 	f.Add([]byte{0, 9, 0x84, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0xc0, 12})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		out := make([]byte, z.AnswerSize())
-		if z.Answer(b, out) && z.Check(out, 0, 0) == Foreign {
-			t.Errorf("%x is answered by %x, which is not of the zone", b, out)
-		}
-		if z.Check(b, 9, 9) == Right && !bytes.Contains(b, z.addresses[9][:]) {
-			t.Errorf("%x has no address", b)
-		}
+		must.True(t, !z.Answer(b, out) || z.Check(out, 0, 0) != Foreign, "%x is answered by %x, which is not of the zone", b, out)
+		must.True(t, z.Check(b, 9, 9) != Right || bytes.Contains(b, z.addresses[9][:]), "%x has no address", b)
 	})
 }

@@ -26,14 +26,11 @@ func TestRunFIFO(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if a.Policy != unix.SCHED_FIFO || a.Priority != fifoPriority || a.Flags&unix.SCHED_FLAG_RESET_ON_FORK == 0 {
-			t.Errorf("policy %d, priority %d, flags %#x", a.Policy, a.Priority, a.Flags)
-		}
+		must.True(t, a.Policy == unix.SCHED_FIFO && a.Priority == fifoPriority && a.Flags&unix.SCHED_FLAG_RESET_ON_FORK != 0,
+			"policy %d, priority %d, flags %#x", a.Policy, a.Priority, a.Flags)
 		return nil
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	must.True(t, err == nil, "%v", err)
 	must.EqualFor(t, "the test's own thread has policy", uint32(unix.SCHED_NORMAL), policy(t, 0))
 }
 

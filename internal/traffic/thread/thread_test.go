@@ -29,9 +29,7 @@ func TestRun(t *testing.T) {
 			}
 			return nil
 		})
-		if ran.Load() != 3 || err == nil || err.Error() != "second" {
-			t.Errorf("%s: %d ran, %v", what, ran.Load(), err)
-		}
+		must.True(t, ran.Load() == 3 && err != nil && err.Error() == "second", "%s: %d ran, %v", what, ran.Load(), err)
 	}
 }
 
@@ -46,30 +44,20 @@ func TestRunCannotPin(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	flag, stop := Cancelled(ctx)
-	if flag.Load() {
-		t.Error("it was set before")
-	}
+	must.True(t, !flag.Load(), "it was set before")
 	cancel()
 	for end := time.Now().Add(10 * time.Second); !flag.Load(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("it was not set")
-		}
+		must.Require(t, !time.Now().After(end), "it was not set")
 	}
-	if stop() {
-		t.Error("there was something to stop")
-	}
+	must.True(t, !stop(), "there was something to stop")
 }
 
 // Several trials of a process may add processors, and end in any order.
 func TestAddProcessors(t *testing.T) {
 	had := runtime.GOMAXPROCS(0)
 	a, b := AddProcessors(3), AddProcessors(2)
-	if n := runtime.GOMAXPROCS(0); n != had+5 {
-		t.Errorf("%d processors, not %d", n, had+5)
-	}
+	must.EqualFor(t, "processors", had+5, runtime.GOMAXPROCS(0))
 	a()
 	b()
-	if n := runtime.GOMAXPROCS(0); n != had {
-		t.Errorf("%d processors afterwards, not %d", n, had)
-	}
+	must.EqualFor(t, "processors afterwards", had, runtime.GOMAXPROCS(0))
 }

@@ -10,9 +10,7 @@ import (
 // Of two threads that need the same CPU at the same time, at least one waits for it.
 func TestCPUWait(t *testing.T) {
 	var waits [2]CPUWait
-	if waits[0].Seconds() != nil {
-		t.Error("a wait was known before anything was measured")
-	}
+	must.True(t, waits[0].Seconds() == nil, "a wait was known before anything was measured")
 	end := time.Now().Add(100 * time.Millisecond)
 	must.Do(t, Run(len(waits), 0, func(i int) error {
 		return waits[i].Measure(func() error {
@@ -22,7 +20,5 @@ func TestCPUWait(t *testing.T) {
 		})
 	}))
 	first, second := waits[0].Seconds(), waits[1].Seconds()
-	if first == nil || second == nil || *first < 0 || *second < 0 || *first+*second <= 0 {
-		t.Errorf("waited %v and %v", first, second)
-	}
+	must.True(t, first != nil && second != nil && *first >= 0 && *second >= 0 && *first+*second > 0, "waited %v and %v", first, second)
 }

@@ -47,15 +47,10 @@ func params(kind string) traffic.Params {
 
 func TestTrial(t *testing.T) {
 	client, server := begin(t), begin(t)
-	if client.Hello.Agent != wire.Version || client.Hello.Build == "" || client.Hello.PID == server.Hello.PID {
-		t.Errorf("hellos %+v and %+v", client.Hello, server.Hello)
-	}
+	must.True(t, client.Hello.Agent == wire.Version && client.Hello.Build != "" && client.Hello.PID != server.Hello.PID, "hellos %+v and %+v", client.Hello, server.Hello)
 	for _, kind := range []string{"tcp_stream", "tcp_rr", "tcp_stream"} {
-		sent, got, err := must.Get(agent.Begin(t.Context(), client, server, params(kind), params(kind)))(t).Run(t.Context())
-		must.Do(t, err)
-		if sent.Sent == 0 || sent.Sent != got.Received {
-			t.Errorf("%s: %d bytes sent, %d received", kind, sent.Sent, got.Received)
-		}
+		sent, got := must.Get2(must.Get(agent.Begin(t.Context(), client, server, params(kind), params(kind)))(t).Run(t.Context()))(t)
+		must.True(t, sent.Sent != 0 && sent.Sent == got.Received, "%s: %d bytes sent, %d received", kind, sent.Sent, got.Received)
 	}
 }
 
@@ -112,9 +107,7 @@ func TestOneAgentKilled(t *testing.T) {
 			if err == nil {
 				err = p.Kill()
 			}
-			if err != nil {
-				t.Error(err)
-			}
+			must.True(t, err == nil, "%v", err)
 		})
 		if _, _, err := trial.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "killed") {
 			t.Errorf("the %s was killed: %v", dies, err)
@@ -145,9 +138,7 @@ func TestTrialInSlices(t *testing.T) {
 			continue
 		}
 		c, s, err := trial.Close(t.Context())
-		if err != nil || c.Sent == 0 || c.Sent != s.Received {
-			t.Errorf("client sent %d, server received %d: %v", c.Sent, s.Received, err)
-		}
+		must.True(t, err == nil && c.Sent != 0 && c.Sent == s.Received, "client sent %d, server received %d: %v", c.Sent, s.Received, err)
 	}
 }
 
@@ -262,11 +253,7 @@ func TestEndsWithStdin(t *testing.T) {
 		if err := agent.Serve(t.Context(), strings.NewReader(in), &out, "test"); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if !strings.HasPrefix(out.String(), `{"tare_agent":8,`) {
-			t.Errorf("%s: said %q", name, out.String())
-		}
+		must.True(t, strings.HasPrefix(out.String(), `{"tare_agent":8,`), "%s: said %q", name, out.String())
 	}
-	if err := agent.Serve(t.Context(), strings.NewReader("garbage\n"), io.Discard, "test"); err == nil {
-		t.Error("an invalid line was taken for a request")
-	}
+	must.FailFor(t, "an invalid line was taken for a request", agent.Serve(t.Context(), strings.NewReader("garbage\n"), io.Discard, "test"))
 }

@@ -12,6 +12,7 @@ import (
 	"tare/internal/agent/transport"
 	"tare/internal/agent/wire"
 	"tare/internal/program/agentfile"
+	"tare/internal/testkit/must"
 )
 
 // scripted is an agent whose output is known beforehand; it starts to write when it has read as
@@ -69,12 +70,8 @@ func FuzzReplies(f *testing.F) {
 		}
 		c, err := Start(ctx, conn, "0123abcd", "host")
 		oneLine := func(err error) {
-			if err != nil && strings.ContainsAny(err.Error(), "\n\x1b") {
-				t.Errorf("the error %q is not on one line", err)
-			}
-			if errors.Is(err, context.DeadlineExceeded) {
-				t.Error(err)
-			}
+			must.True(t, err == nil || !strings.ContainsAny(err.Error(), "\n\x1b"), "the error %q is not on one line", err)
+			must.True(t, !errors.Is(err, context.DeadlineExceeded), "%v", err)
 		}
 		if oneLine(err); err != nil {
 			return
@@ -118,9 +115,7 @@ func FuzzServe(f *testing.F) {
 		}
 		var out strings.Builder
 		err := Serve(t.Context(), strings.NewReader(in.String()), &out, "test")
-		if err != nil && strings.Contains(err.Error(), "\n") {
-			t.Errorf("the error %q is not on one line", err)
-		}
+		must.True(t, err == nil || !strings.Contains(err.Error(), "\n"), "the error %q is not on one line", err)
 		r := wire.NewReader(strings.NewReader(out.String()))
 		var hello wire.Hello
 		if err := r.Read(&hello); err != nil || hello.Agent != wire.Version {
@@ -133,9 +128,7 @@ func FuzzServe(f *testing.F) {
 			} else if err != nil || n > strings.Count(in.String(), "\n") {
 				t.Fatalf("reply %d: %v", n, err)
 			}
-			if reply.Report != nil {
-				t.Error("a report without a trial")
-			}
+			must.True(t, reply.Report == nil, "a report without a trial")
 		}
 	})
 }

@@ -31,13 +31,9 @@ func TestPathProbe(t *testing.T) {
 			continue
 		}
 		sizes, err := p.Sizes(t.Context(), 9000)
-		if err != nil || sizes.Largest != 9000 || sizes.Lost != 0 || sizes.Changed != 0 || sizes.Reported {
-			t.Errorf("%s: %+v, %v", on, sizes, err)
-		}
+		must.True(t, err == nil && sizes.Largest == 9000 && sizes.Lost == 0 && sizes.Changed == 0 && !sizes.Reported, "%s: %+v, %v", on, sizes, err)
 		s, err := p.Stream(t.Context(), 4<<20, time.Hour)
-		if err != nil || !s.Complete || s.Sent != 4<<20 || s.Received != s.Sent || s.BadAt != nil {
-			t.Errorf("%s: %+v, %v", on, s, err)
-		}
+		must.True(t, err == nil && s.Complete && s.Sent == 4<<20 && s.Received == s.Sent && s.BadAt == nil, "%s: %+v, %v", on, s, err)
 	}
 }
 
@@ -99,9 +95,7 @@ func TestPathProbeFindsChanges(t *testing.T) {
 		}
 	}()
 	s, err := p.Stream(t.Context(), 1<<20, time.Hour)
-	if err != nil || s.BadAt == nil || *s.BadAt != bad || s.Complete {
-		t.Errorf("%+v, %v; want a difference at %d", s, err, bad)
-	}
+	must.True(t, err == nil && s.BadAt != nil && *s.BadAt == bad && !s.Complete, "%+v, %v; want a difference at %d", s, err, bad)
 }
 
 // A receiver that takes data without ever confirming it ends the probe.
@@ -112,9 +106,7 @@ func TestPathProbeStalls(t *testing.T) {
 	p.Listen, p.Dial = freePort(t), netip.MustParseAddrPort(l.Addr().String())
 	p.Stall = 200 * time.Millisecond
 	s, err := p.Stream(t.Context(), 1<<20, time.Second)
-	if err != nil || s.Complete || s.Received != 0 || !strings.Contains(s.Failure, "nothing was confirmed") {
-		t.Errorf("%+v, %v", s, err)
-	}
+	must.True(t, err == nil && !s.Complete && s.Received == 0 && strings.Contains(s.Failure, "nothing was confirmed"), "%+v, %v", s, err)
 	silent := must.Get(net.ListenPacket("udp", local))(t)
 	defer silent.Close()
 	p.Dial = netip.MustParseAddrPort(silent.LocalAddr().String())
@@ -128,19 +120,14 @@ func TestPathProbeStalls(t *testing.T) {
 func TestMachine(t *testing.T) {
 	c := begin(t)
 	m := must.Get(c.Machine(t.Context(), netip.MustParseAddr("127.0.0.1")))(t)
-	if len(m.Facts) < 10 || m.BootID == "" || m.Device != "lo" || len(m.Link) != len(link.Names()) {
-		t.Errorf("%d facts, boot %q, device %q with %d facts", len(m.Facts), m.BootID, m.Device, len(m.Link))
-	}
+	must.True(t, len(m.Facts) >= 10 && m.BootID != "" && m.Device == "lo" && len(m.Link) == len(link.Names()),
+		"%d facts, boot %q, device %q with %d facts", len(m.Facts), m.BootID, m.Device, len(m.Link))
 	for _, f := range m.Link {
-		if f.Value == "" {
-			t.Errorf("%s is empty", f.Name)
-		}
+		must.True(t, f.Value != "", "%s is empty", f.Name)
 	}
 	if same := identity.CompareHosts(result.Host{Facts: append(m.Facts, m.Link...)}, result.Host{Facts: []result.Fact{{Name: identity.ClockOffset, Value: "-3600 s"}}}); len(same) != 1 || same[0].Code != string(warning.ClocksApart) {
 		t.Errorf("an hour apart: %v", same)
 	}
 	ahead, within, err := c.ClockOffset(t.Context())
-	if err != nil || ahead.Abs() > within+time.Millisecond {
-		t.Errorf("its clock is %s ahead, within %s: %v", ahead, within, err)
-	}
+	must.True(t, err == nil && ahead.Abs() <= within+time.Millisecond, "its clock is %s ahead, within %s: %v", ahead, within, err)
 }

@@ -85,9 +85,7 @@ func TestSilentPeersDoNotDelayProbe(t *testing.T) {
 			f.dial(server)
 		}
 	}, timelimit.Scaled(5*time.Second)) // one after the other they would take 1 s each
-	if err != nil || met.Refused != silent {
-		t.Errorf("refused %d, want %d: %v", met.Refused, silent, err)
-	}
+	must.True(t, err == nil && met.Refused == silent, "refused %d, want %d: %v", met.Refused, silent, err)
 }
 
 // A peer that sends without end is refused after a token's length, whatever it would still send.
@@ -103,12 +101,8 @@ func TestEndlessLineToProbePort(t *testing.T) {
 			}
 		}
 	}, 20*time.Second)
-	if err != nil || met.Refused != 1 {
-		t.Errorf("refused %d, want 1: %v", met.Refused, err)
-	}
-	if sent >= size {
-		t.Errorf("the port took %d bytes without the token", sent)
-	}
+	must.True(t, err == nil && met.Refused == 1, "refused %d, want 1: %v", met.Refused, err)
+	must.True(t, sent < size, "the port took %d bytes without the token", sent)
 }
 
 // Datagrams without the token are counted and not answered.
@@ -125,9 +119,7 @@ func TestForeignDatagramsToProbePort(t *testing.T) {
 		relayDatagrams(t, relay, fixed.String())
 	}()
 	met, err := agent.CheckReachability(t.Context(), client, server, "udp", fixed, netip.MustParseAddrPort(relay.LocalAddr().String()), timelimit.Scaled(5*time.Second))
-	if err != nil || met.Refused < 2 {
-		t.Errorf("refused %d, want 2 for each attempt: %v", met.Refused, err)
-	}
+	must.True(t, err == nil && met.Refused >= 2, "refused %d, want 2 for each attempt: %v", met.Refused, err)
 }
 
 // relayDatagrams relays to one address, and sends two datagrams without the token before each.

@@ -30,9 +30,7 @@ func TestCheckReachability(t *testing.T) {
 	client, server := begin(t), begin(t)
 	for _, network := range []string{"tcp", "udp", "tcp"} {
 		m := must.Get(agent.CheckReachability(t.Context(), client, server, network, netip.MustParseAddrPort(local), netip.MustParseAddrPort(local), timelimit.Scaled(5*time.Second)))(t)
-		if m.From != m.Seen || m.From.Port() == 0 || !m.SameConnection() {
-			t.Errorf("%s: dialled from %s, seen from %s", network, m.From, m.Seen)
-		}
+		must.True(t, m.From == m.Seen && m.From.Port() != 0 && m.SameConnection(), "%s: dialled from %s, seen from %s", network, m.From, m.Seen)
 	}
 }
 
@@ -49,9 +47,7 @@ func TestProbeWithoutListener(t *testing.T) {
 			t.Errorf("%s, on the same port again: %v", network, err)
 		}
 	}
-	if _, err := agent.CheckReachability(t.Context(), client, server, "tcp", nowhere, nowhere, 100*time.Millisecond); err == nil {
-		t.Error("listened on an address of another machine")
-	}
+	must.FailFor(t, "listened on an address of another machine", must.Err(agent.CheckReachability(t.Context(), client, server, "tcp", nowhere, nowhere, 100*time.Millisecond)))
 }
 
 // A client that misses a reply gets another one.
@@ -123,18 +119,13 @@ func TestLinks(t *testing.T) {
 		testneed.Missing(t, testneed.Other, "devices are read on Linux and Windows only")
 	}
 	loopback := netip.MustParseAddr("127.0.0.1")
-	links, from, err := begin(t).Links(t.Context(), loopback)
-	must.Do(t, err)
-	if from != loopback {
-		t.Errorf("%s is dialled from %s", loopback, from)
-	}
+	links, from := must.Get2(begin(t).Links(t.Context(), loopback))(t)
+	must.True(t, from == loopback, "%s is dialled from %s", loopback, from)
 	for _, l := range links {
 		if !l.Loopback {
 			continue
 		}
-		if l.Name == "" || l.MTU == 0 || l.Index == 0 || l.TxBytes != l.RxBytes {
-			t.Errorf("the loopback device is %+v", l)
-		}
+		must.True(t, l.Name != "" && l.MTU != 0 && l.Index != 0 && l.TxBytes == l.RxBytes, "the loopback device is %+v", l)
 		return
 	}
 	t.Errorf("no loopback device among %d devices", len(links))
@@ -145,19 +136,14 @@ func TestRead(t *testing.T) {
 	switch runtime.GOOS {
 	case "linux":
 	case "windows":
-		if err != nil || got.Boot == "" || len(got.Gaps) == 0 || got.Gaps[0].Source != "protocols and sockets" || len(got.Counters) == 0 {
-			t.Errorf("read %+v and %v, want an identity, counters of devices and a gap: those of protocols", got, err)
-		}
+		must.True(t, err == nil && got.Boot != "" && len(got.Gaps) != 0 && got.Gaps[0].Source == "protocols and sockets" && len(got.Counters) != 0,
+			"read %+v and %v, want an identity, counters of devices and a gap: those of protocols", got, err)
 		return
 	default:
-		if err != nil || len(got.Gaps) != 1 || len(got.Counters) > 0 {
-			t.Errorf("read %+v and %v, want one gap: there is no procfs", got, err)
-		}
+		must.True(t, err == nil && len(got.Gaps) == 1 && len(got.Counters) == 0, "read %+v and %v, want one gap: there is no procfs", got, err)
 		return
 	}
-	if err != nil || got.Boot == "" || got.NS == "" {
-		t.Errorf("read %+v and %v, want a boot id and a namespace", got, err)
-	}
+	must.True(t, err == nil && got.Boot != "" && got.NS != "", "read %+v and %v, want a boot id and a namespace", got, err)
 	for _, want := range []string{"Udp.RcvbufErrors", "dev/lo.tx_packets", "softnet.dropped"} {
 		if _, ok := got.Counters[want]; !ok {
 			t.Errorf("no counter %s among %d", want, len(got.Counters))
@@ -174,18 +160,12 @@ func TestCPU(t *testing.T) {
 	c := begin(t)
 	boot, first, err := c.CPU(t.Context())
 	if runtime.GOOS != "linux" && runtime.GOOS != "windows" {
-		if err == nil {
-			t.Errorf("read CPU times of kernel %q: there is no procfs", boot)
-		}
+		must.True(t, err != nil, "read CPU times of kernel %q: there is no procfs", boot)
 		return
 	}
-	if err != nil || boot == "" {
-		t.Fatalf("kernel %q, %v", boot, err)
-	}
+	must.Require(t, err == nil && boot != "", "kernel %q, %v", boot, err)
 	again, second, err := c.CPU(t.Context())
-	if err != nil || again != boot {
-		t.Fatalf("kernel %q, then %q: %v", boot, again, err)
-	}
+	must.Require(t, err == nil && again == boot, "kernel %q, then %q: %v", boot, again, err)
 	if other, _, err := begin(t).CPU(t.Context()); err != nil || other != boot {
 		t.Errorf("agents of one machine have the identities %q and %q: %v", boot, other, err)
 	}

@@ -56,9 +56,7 @@ func TestProgress(t *testing.T) {
 					if rate, ok := h.Rate(last[h.by]); !ok || rate <= 0 {
 						t.Errorf("the %s reported %+v after %+v", h.by, h.Progress, last[h.by])
 					}
-					if h.Busy > p.Warmup+p.Duration {
-						t.Errorf("the %s was busy for %s", h.by, h.Busy)
-					}
+					must.True(t, h.Busy <= p.Warmup+p.Duration, "the %s was busy for %s", h.by, h.Busy)
 					last[h.by] = h.Progress
 					by[h.by]++
 				case err := <-ended:
@@ -70,12 +68,8 @@ func TestProgress(t *testing.T) {
 				}
 			}
 			trial.Abort(t.Context())
-			if err := <-ended; err == nil {
-				t.Error("a cancelled trial returned no error")
-			}
-			if c.tells != "both" && (by[c.tells] < 2 || len(by) > 1) {
-				t.Errorf("progress came from %v, want the %s only", by, c.tells)
-			}
+			must.FailFor(t, "a cancelled trial returned no error", <-ended)
+			must.True(t, c.tells == "both" || by[c.tells] >= 2 && len(by) <= 1, "progress came from %v, want the %s only", by, c.tells)
 		})
 	}
 }

@@ -20,9 +20,7 @@ func TestProxyMode(t *testing.T) {
 		_, _ = w.Write([]byte("nftables"))
 	}))
 	defer s.Close()
-	if mode, err := askProxy(t.Context(), s.Listener.Addr().String()); err != nil || mode != "nftables" {
-		t.Errorf("%q, %v", mode, err)
-	}
+	must.Equal(t, "nftables", must.Get(askProxy(t.Context(), s.Listener.Addr().String()))(t))
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	l.Close()
 	if mode, err := askProxy(t.Context(), l.Addr().String()); err == nil {
@@ -39,8 +37,6 @@ func FuzzProxyMode(f *testing.F) {
 	f.Add("HTTP/1.0 200 OK\r\nA: b\r\n\r\nipvs")
 	f.Fuzz(func(t *testing.T, answer string) {
 		mode, err := readProxyMode(strings.NewReader(answer))
-		if err == nil && (mode == "" || strings.Trim(mode, "abcdefghijklmnopqrstuvwxyz") != "") {
-			t.Errorf("mode %q", mode)
-		}
+		must.True(t, err != nil || mode != "" && strings.Trim(mode, "abcdefghijklmnopqrstuvwxyz") == "", "mode %q", mode)
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"tare/internal/testkit/must"
 )
 
 // FuzzMessages checks that a message which was read is written and read again without change, and
@@ -30,9 +32,7 @@ func unchanged[T any](t *testing.T, sent []byte) {
 			return
 		}
 		if err != nil {
-			if len(err.Error()) > 1000 || strings.ContainsAny(err.Error(), "\n\x1b") {
-				t.Fatalf("the error is %.2000q", err)
-			}
+			must.Require(t, len(err.Error()) <= 1000 && !strings.ContainsAny(err.Error(), "\n\x1b"), "the error is %.2000q", err)
 			if strings.HasPrefix(err.Error(), "message longer") {
 				return
 			}

@@ -41,8 +41,6 @@ func TestWorkloadsArrive(t *testing.T) {
 				must.EqualFor(t, f.Key+" "+l.Text, w, arrived(w))
 			}
 		}
-		if set == 0 {
-			t.Errorf("no value of %s was sent", f.Key)
-		}
+		must.True(t, set != 0, "no value of %s was sent", f.Key)
 	}
 }

@@ -86,12 +86,9 @@ func TestConformance(t *testing.T) {
 // agree checks the totals of both endpoints against each other.
 func agree(t *testing.T, p traffic.Params, client, server traffic.Report) {
 	t.Helper()
-	if client.Sent != server.Received || server.Sent != client.Received || client.Sent+server.Sent == 0 {
-		t.Errorf("client sent %d and received %d, server %d and %d", client.Sent, client.Received, server.Sent, server.Received)
-	}
-	if p.Both() && (client.Sent == 0 || server.Sent == 0) {
-		t.Errorf("both ways: client sent %d, server %d", client.Sent, server.Sent)
-	}
+	must.True(t, client.Sent == server.Received && server.Sent == client.Received && client.Sent+server.Sent != 0,
+		"client sent %d and received %d, server %d and %d", client.Sent, client.Received, server.Sent, server.Received)
+	must.True(t, !p.Both() || client.Sent != 0 && server.Sent != 0, "both ways: client sent %d, server %d", client.Sent, server.Sent)
 	if p.Kind != "tcp_stream" {
 		return
 	}
@@ -110,9 +107,7 @@ func agree(t *testing.T, p traffic.Params, client, server traffic.Report) {
 				window = time.Duration(p.Rounds) * (p.Slice - p.Slice/traffic.SliceWarmup)
 			}
 			due := float64(p.Rate) / 8 / float64(p.WriteSize) * window.Seconds()
-			if math.Abs(float64(r.Window.Slots)-due) > float64(max(1, p.Rounds)*p.Streams) {
-				t.Errorf("%s had %d slots, the rate asks for %g", end, r.Window.Slots, due)
-			}
+			must.True(t, math.Abs(float64(r.Window.Slots)-due) <= float64(max(1, p.Rounds)*p.Streams), "%s had %d slots, the rate asks for %g", end, r.Window.Slots, due)
 			// The received payload is the requested one, except for the write in progress at each
 			// border of a window and the slots missed by a busy machine.
 			if sent := float64(r.Window.Sent) / float64(p.WriteSize); sent > due*1.5+float64(2*p.Streams) {
@@ -132,9 +127,8 @@ func checkMetrics(t *testing.T, p traffic.Params, client, server traffic.Report)
 	}
 	w := loopback.KindOf(All(), p.Kind)
 	m, series := w.Metrics(p, client, server)
-	if len(series.Values) != intervals || math.Abs(series.Interval-interval.Seconds()) > interval.Seconds()/1000 {
-		t.Fatalf("series %+v, want %d values of %s", series, intervals, interval)
-	}
+	must.Require(t, len(series.Values) == intervals && math.Abs(series.Interval-interval.Seconds()) <= interval.Seconds()/1000,
+		"series %+v, want %d values of %s", series, intervals, interval)
 	// The window of exchanges lasts until the last that began in it has ended, the series does not.
 	window, planned := client.Window.Seconds, p.Duration.Seconds()
 	if p.Rounds > 0 {
@@ -165,9 +159,7 @@ func checkMetrics(t *testing.T, p traffic.Params, client, server traffic.Report)
 	if _, fair := m["fairness"]; fair != (p.Streams > 1) {
 		t.Errorf("%d streams: metrics %v", p.Streams, m)
 	}
-	if m["fairness"] > 1+1e-9 || m["send_rate"] <= 0 {
-		t.Errorf("metrics %v", m)
-	}
+	must.True(t, m["fairness"] <= 1+1e-9 && m["send_rate"] > 0, "metrics %v", m)
 	both := m["goodput_forward"] + m["goodput_reverse"]
 	if p.Both() != (both > 0) || p.Both() && math.Abs(both-m["goodput"]) > 1 {
 		t.Errorf("both %t: metrics %v", p.Both(), m)
@@ -199,9 +191,7 @@ func TestForeignConnections(t *testing.T) {
 				w := loopback.KindOf(over(on.Client), s.kind)
 				client := must.Get(w.Dial(ctx, p, nil))(t)
 				a := <-end
-				if a.Err != nil || a.Refused != 3 || a.Received != client.Sent {
-					t.Errorf("%v: refused %d, received %d of %d", a.Err, a.Refused, a.Received, client.Sent)
-				}
+				must.True(t, a.Err == nil && a.Refused == 3 && a.Received == client.Sent, "%v: refused %d, received %d of %d", a.Err, a.Refused, a.Received, client.Sent)
 			})
 		}
 	}
@@ -263,9 +253,8 @@ func TestSilentConnections(t *testing.T) {
 				}
 				client := session.Close()
 				a := <-end
-				if a.Err != nil || a.Refused != before+during || a.Received != client.Sent {
-					t.Errorf("%v: refused %d, want %d; received %d of %d", a.Err, a.Refused, before+during, a.Received, client.Sent)
-				}
+				must.True(t, a.Err == nil && a.Refused == before+during && a.Received == client.Sent,
+					"%v: refused %d, want %d; received %d of %d", a.Err, a.Refused, before+during, a.Received, client.Sent)
 			})
 		}
 	}

@@ -126,9 +126,7 @@ func helper(t *testing.T, task helperTask, start func(*exec.Cmd) error) helperRe
 	line, _, _ = strings.Cut(line, "\n")
 	raw, err := hex.DecodeString(line)
 	var r helperResult
-	if !ok || err != nil || json.Unmarshal(raw, &r) != nil {
-		t.Fatalf("helper said: %s", out.String())
-	}
+	must.Require(t, ok && err == nil && json.Unmarshal(raw, &r) == nil, "helper said: %s", out.String())
 	return r
 }
 
@@ -145,23 +143,17 @@ func TestCRRAgreesWithKernel(t *testing.T) {
 					"net/ipv4/ip_local_port_range": "1024 65535",
 					"net/ipv4/tcp_tw_reuse":        "0", // else loopback reuses a port after 1 s, and its TIME_WAIT is gone
 				})
-				if r.Error != "" {
-					t.Fatalf("portable %t, %d flows, reset %t: %s", portable, flows, reset, r.Error)
-				}
+				must.Require(t, r.Error == "", "portable %t, %d flows, reset %t: %s", portable, flows, reset, r.Error)
 				n := int64(r.Client.Connections)
-				if n == 0 || n != int64(r.Server.Connections) || r.Active != n+1 || r.Passive != n+1 {
-					t.Errorf("portable %t, %d flows, reset %t: client %d, server %d, kernel opened %d and accepted %d; want one more than the endpoints, for the control connection",
-						portable, flows, reset, n, r.Server.Connections, r.Active, r.Passive)
-				}
+				must.True(t, n != 0 && n == int64(r.Server.Connections) && r.Active == n+1 && r.Passive == n+1,
+					"portable %t, %d flows, reset %t: client %d, server %d, kernel opened %d and accepted %d; want one more than the endpoints, for the control connection", portable, flows, reset, n, r.Server.Connections, r.Active, r.Passive)
 				if bound := r.Client.TCP.Segments + r.Server.TCP.Segments; r.Segments > bound || r.Segments < uint64(n)*4 {
 					t.Errorf("portable %t, %d flows, reset %t: the kernel sent %d segments in %d connections, the bound is %d", portable, flows, reset, r.Segments, n, bound)
 				}
 				if want := n; !reset && (r.TimeWait < want || r.TimeWait > want+1) || reset && r.TimeWait > 1 {
 					t.Errorf("portable %t, %d flows, reset %t: %d sockets in TIME_WAIT after %d connections", portable, flows, reset, r.TimeWait, n)
 				}
-				if r.TimeWaitServer > 0 {
-					t.Errorf("portable %t, %d flows, reset %t: %d of %d TIME_WAITs are the server's", portable, flows, reset, r.TimeWaitServer, r.TimeWait)
-				}
+				must.True(t, r.TimeWaitServer <= 0, "portable %t, %d flows, reset %t: %d of %d TIME_WAITs are the server's", portable, flows, reset, r.TimeWaitServer, r.TimeWait)
 			}
 		}
 	}
@@ -175,14 +167,10 @@ func TestCRRPortsExhausted(t *testing.T) {
 			p := loopback.Params("tcp_crr")
 			p.Streams, p.Warmup, p.Duration = flows, 0, 500*time.Millisecond
 			r := inNamespace(t, helperTask{Params: p, Portable: portable}, map[string]string{"net/ipv4/ip_local_port_range": "40000 40009", "net/ipv4/tcp_tw_reuse": "0"})
-			if r.Error != "" {
-				t.Fatalf("portable %t, %d flows: %s", portable, flows, r.Error)
-			}
+			must.Require(t, r.Error == "", "portable %t, %d flows: %s", portable, flows, r.Error)
 			// The control connection has one of the ten.
 			must.EqualFor(t, fmt.Sprintf("portable %t, %d flows", portable, flows), []any{9, 9, int64(9)}, []any{r.Client.Connections, r.Server.Connections, r.Client.Messages})
-			if len(r.Client.Notes) != 1 || r.Client.Notes[0].Code != "ports_exhausted" {
-				t.Errorf("portable %t, %d flows: notes %v", portable, flows, r.Client.Notes)
-			}
+			must.True(t, len(r.Client.Notes) == 1 && r.Client.Notes[0].Code == "ports_exhausted", "portable %t, %d flows: notes %v", portable, flows, r.Client.Notes)
 			if s := r.Client.Window.Seconds; s < 0 || s > 0.49 {
 				t.Errorf("portable %t, %d flows: ran for %g s of 0.5 with 9 ports", portable, flows, s)
 			}
@@ -195,12 +183,8 @@ func TestCRRTimeWaitFull(t *testing.T) {
 	p := loopback.Params("tcp_crr")
 	p.Duration = 200 * time.Millisecond
 	r := inNamespace(t, helperTask{Params: p}, map[string]string{"net/ipv4/tcp_max_tw_buckets": "3"})
-	if r.Error != "" {
-		t.Fatal(r.Error)
-	}
-	if len(r.Client.Notes) != 1 || r.Client.Notes[0].Code != "time_wait_full" {
-		t.Errorf("notes %v after %d connections", r.Client.Notes, r.Client.Connections)
-	}
+	must.Require(t, r.Error == "", "%v", r.Error)
+	must.True(t, len(r.Client.Notes) == 1 && r.Client.Notes[0].Code == "time_wait_full", "notes %v after %d connections", r.Client.Notes, r.Client.Connections)
 }
 
 // More flows than the open file limit fail at once, with what to do.

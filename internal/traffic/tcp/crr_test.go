@@ -33,9 +33,8 @@ func TestCRRConformance(t *testing.T) {
 		c.Notes = nil // this machine's own source ports may be few
 		rrAgree(t, name, p, c, s)
 		must.EqualFor(t, name, []any{c.Messages, c.Connections}, []any{int64(c.Connections), s.Connections})
-		if c.TCP.Wire < uint64(c.Sent) || s.TCP.Wire < uint64(s.Sent) || c.TCP.Segments < 5*uint64(c.Connections) {
-			t.Errorf("%s: sent %d and %d bytes, bounds %+v and %+v", name, c.Sent, s.Sent, c.TCP, s.TCP)
-		}
+		must.True(t, c.TCP.Wire >= uint64(c.Sent) && s.TCP.Wire >= uint64(s.Sent) && c.TCP.Segments >= 5*uint64(c.Connections),
+			"%s: sent %d and %d bytes, bounds %+v and %+v", name, c.Sent, s.Sent, c.TCP, s.TCP)
 	}
 }
 
@@ -126,9 +125,7 @@ func crrBadServer(t *testing.T) {
 					p.Streams, p.Duration = flows, time.Minute
 					p.Address = crrFakeServer(t, p, test.serve)
 					_, err := crr{n}.Dial(t.Context(), p, nil)
-					if err == nil || !containsAny(err.Error(), test.want) {
-						t.Errorf("got %v, want one of %q", err, test.want)
-					}
+					must.True(t, err != nil && containsAny(err.Error(), test.want), "got %v, want one of %q", err, test.want)
 				}
 			}
 		}
@@ -168,9 +165,7 @@ func TestCRRSomeFail(t *testing.T) {
 				if w := got.Window; w.Messages == 0 || w.Failed == 0 || w.Failed > ended.Load() || m["loss_ratio"] < 0.1 || m["loss_ratio"] > 0.4 {
 					t.Errorf("%d answered and %d failed of %d, of which %d were ended: %v", w.Messages, w.Failed, taken.Load(), ended.Load(), m)
 				}
-				if len(got.Notes) == 0 || !strings.Contains(got.Notes[0].Text, " reset") {
-					t.Errorf("notes %+v", got.Notes)
-				}
+				must.True(t, len(got.Notes) != 0 && strings.Contains(got.Notes[0].Text, " reset"), "notes %+v", got.Notes)
 			})
 		}
 	}

@@ -38,9 +38,8 @@ func TestDNSConformance(t *testing.T) {
 		sized, _, err := dnsParams(p)
 		must.Do(t, err)
 		rrAgree(t, name, sized, c, s)
-		if c.Connections != x.flows || s.Connections != x.flows || sized.RequestSize < 40 || sized.ResponseSize <= sized.RequestSize {
-			t.Errorf("%s: %d and %d connections, messages of %d and %d bytes", name, c.Connections, s.Connections, sized.RequestSize, sized.ResponseSize)
-		}
+		must.True(t, c.Connections == x.flows && s.Connections == x.flows && sized.RequestSize >= 40 && sized.ResponseSize > sized.RequestSize,
+			"%s: %d and %d connections, messages of %d and %d bytes", name, c.Connections, s.Connections, sized.RequestSize, sized.ResponseSize)
 	}
 }
 

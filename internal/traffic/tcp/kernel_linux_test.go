@@ -47,9 +47,8 @@ func TestKernelAgrees(t *testing.T) {
 						t.Errorf("%s, both %t, %d threads: %s %d, the kernel says %d", on, both, threads, what, c.ours, c.kernel)
 					}
 				}
-				if client.Congestion == "" || client.MSS == 0 || client.SendBuffer == 0 || server.ReceiveBuffer == 0 || client.Retransmits == nil {
-					t.Errorf("%s: the report has no kernel values: %+v", on, client)
-				}
+				must.True(t, client.Congestion != "" && client.MSS != 0 && client.SendBuffer != 0 && server.ReceiveBuffer != 0 && client.Retransmits != nil,
+					"%s: the report has no kernel values: %+v", on, client)
 			}
 		}
 	}
@@ -85,9 +84,7 @@ func TestSocketOptions(t *testing.T) {
 				if size > 1<<20 {
 					ok = r.SendBuffer >= 2*32<<10 && r.ReceiveBuffer >= 2*32<<10
 				}
-				if !ok {
-					t.Errorf("%s: %s requested %d and was granted %d and %d", on, end, size, r.SendBuffer, r.ReceiveBuffer)
-				}
+				must.True(t, ok, "%s: %s requested %d and was granted %d and %d", on, end, size, r.SendBuffer, r.ReceiveBuffer)
 			}
 		}
 	}
@@ -106,9 +103,7 @@ func TestStreamAllocatesNothing(t *testing.T) {
 		for _, pace := range []*pace{nil, newPace(p, 0)} {
 			send.pace = pace
 			must.EqualFor(t, fmt.Sprintf("raw %t, paced %t", raw, pace != nil), float64(0), testing.AllocsPerRun(1000, func() {
-				if send.step() != nil || get.step() != nil {
-					t.Error("a step failed")
-				}
+				must.True(t, send.step() == nil && get.step() == nil, "a step failed")
 			}))
 		}
 	}
@@ -149,9 +144,7 @@ func TestRawCalls(t *testing.T) {
 // The payload is not one page of zeros.
 func TestPayload(t *testing.T) {
 	b := payload(1 << 20)
-	if len(b) != 1<<20 || bytes.Contains(b, make([]byte, 64)) {
-		t.Error("the payload holds zeros")
-	}
+	must.True(t, len(b) == 1<<20 && !bytes.Contains(b, make([]byte, 64)), "the payload holds zeros")
 }
 
 func BenchmarkStreamStep(b *testing.B) {

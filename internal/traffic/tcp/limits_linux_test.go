@@ -7,6 +7,7 @@ import (
 
 	"tare/internal/study"
 	"tare/internal/testkit/loopback"
+	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
 	"tare/internal/traffic"
 )
@@ -16,9 +17,7 @@ import (
 // receiver reports nothing.
 func TestLimits(t *testing.T) {
 	eachLimit(t, func(what string, share float64) {
-		if share <= 0 {
-			t.Errorf("%s never limited the sender", what)
-		}
+		must.True(t, share > 0, "%s never limited the sender", what)
 	})
 }
 
@@ -28,9 +27,7 @@ func TestAloneLimits(t *testing.T) {
 	testneed.NotShort(t)
 	eachLimit(t, func(what string, share float64) {
 		fmt.Printf("%s: %.0f %% of the time\n", what, 100*share)
-		if share < 0.5 {
-			t.Errorf("%s limited the sender for %.0f %% of the time only", what, 100*share)
-		}
+		must.True(t, share >= 0.5, "%s limited the sender for %.0f %% of the time only", what, 100*share)
 	})
 }
 
@@ -57,13 +54,9 @@ func eachLimit(t *testing.T, check func(what string, share float64)) {
 			}
 			what := fmt.Sprintf("%s, %s, %d slices", c.what, on, p.Rounds)
 			_, client, server, err := loopback.Grown(t.Context(), stream{on.Client}, stream{on.Server}, p)
-			if err != nil {
-				t.Fatalf("%s: %v", what, err)
-			}
+			must.Do(must.Named(t, what), err)
 			l := client.Window.Limits
-			if l == nil || server.Window.Limits != nil || l.Seconds <= 0 {
-				t.Fatalf("%s: %+v, and of the receiver %+v", what, l, server.Window.Limits)
-			}
+			must.Require(t, l != nil && server.Window.Limits == nil && l.Seconds > 0, "%s: %+v, and of the receiver %+v", what, l, server.Window.Limits)
 			if sum := l.Application + l.ReceiveWindow + l.SendBuffer + l.Network; sum < 0.999*l.Seconds || sum > 1.001*l.Seconds {
 				t.Errorf("%s: the shares do not add up: %+v", what, *l)
 			}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 	"tare/internal/traffic/socket"
 )
@@ -25,13 +26,9 @@ func TestLimitsOf(t *testing.T) {
 		"ticks beyond the time": {at(0, 0, 0), at(1004, 1004, 4), limits(1, 0, 1, 0, 0)},
 	} {
 		got, ok := limitTimes(c.before, c.after, time.Second)
-		if !ok || !near(got, c.want) {
-			t.Errorf("%s: %+v, %t, want %+v", what, got, ok, c.want)
-		}
+		must.True(t, ok && near(got, c.want), "%s: %+v, %t, want %+v", what, got, ok, c.want)
 		sum := got.Plus(&got).Plus(nil)
-		if !near(*sum, limits(2*c.want.Seconds, 2*c.want.Application, 2*c.want.ReceiveWindow, 2*c.want.SendBuffer, 2*c.want.Network)) {
-			t.Errorf("%s twice: %+v", what, sum)
-		}
+		must.True(t, near(*sum, limits(2*c.want.Seconds, 2*c.want.Application, 2*c.want.ReceiveWindow, 2*c.want.SendBuffer, 2*c.want.Network)), "%s twice: %+v", what, sum)
 	}
 	for what, c := range map[string]struct {
 		before, after socket.Chronograph
@@ -45,9 +42,7 @@ func TestLimitsOf(t *testing.T) {
 			t.Errorf("%s: %+v", what, got)
 		}
 	}
-	if (*traffic.Limits)(nil).Plus(nil) != nil {
-		t.Error("unknown and unknown is known")
-	}
+	must.True(t, (*traffic.Limits)(nil).Plus(nil) == nil, "unknown and unknown is known")
 }
 
 func near(a, b traffic.Limits) bool {

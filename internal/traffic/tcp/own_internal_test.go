@@ -25,9 +25,7 @@ func TestOwnTime(t *testing.T) {
 		"tcp_rr, several flows": ownTime(of(func(p *traffic.Params) { p.Streams = 3 })),
 		"tcp_crr":               crr(of(func(*traffic.Params) {})),
 	} {
-		if own == nil || *own <= 0 || *own > 1e-3 {
-			t.Errorf("%s: own time %v", name, own)
-		}
+		must.True(t, own != nil && *own > 0 && *own <= 1e-3, "%s: own time %v", name, own)
 	}
 	if own := ownTime(of(func(p *traffic.Params) { p.TransactionRate = 100 })); own != nil {
 		t.Errorf("tcp_rr with a schedule: an own time of %g s", *own)
@@ -43,9 +41,7 @@ func TestTrialHasOwnTime(t *testing.T) {
 			p.Warmup, p.Duration = 0, 20*time.Millisecond
 			w := loopback.KindOf(over(n), kind)
 			client, server, err := loopback.Between(t.Context(), w, w, p)
-			if err != nil || client.OwnTime == nil || server.OwnTime != nil {
-				t.Errorf("%s, %s: own time %v, of the server %v, %v", kind, n.name, client.OwnTime, server.OwnTime, err)
-			}
+			must.True(t, err == nil && client.OwnTime != nil && server.OwnTime == nil, "%s, %s: own time %v, of the server %v, %v", kind, n.name, client.OwnTime, server.OwnTime, err)
 		}
 	}
 }

@@ -93,9 +93,7 @@ func twoFail(t *testing.T, n path, p traffic.Params, answers int) traffic.Report
 		}
 		got.Attempts.Late = 0 // on a busy machine
 		must.Equal(t, result.Attempts{Tried: 4, TimedOut: 1, Reset: 1}, *got.Attempts)
-		if len(got.Notes) == 0 || got.Notes[0].Code != "lost_exchanges" {
-			t.Errorf("notes %+v", got.Notes)
-		}
+		must.True(t, len(got.Notes) != 0 && got.Notes[0].Code == "lost_exchanges", "notes %+v", got.Notes)
 		return got
 	}
 	t.Fatalf("not all flows had %d answers", answers)
@@ -127,9 +125,7 @@ func TestRRServerGone(t *testing.T) {
 			what := fmt.Sprintf("%s, %d flows", on, flows)
 			must.FailFor(t, what, err, map[bool]string{true: "receive response: ", false: "all 4 connections failed (4 reset), the last one: receive response: "}[flows == 1])
 			got := traffic.AttemptsOf(err)
-			if got == nil || got.Tried != int64(flows) || got.Failed() != int64(flows) {
-				t.Errorf("%s: %+v", what, got)
-			}
+			must.True(t, got != nil && got.Tried == int64(flows) && got.Failed() == int64(flows), "%s: %+v", what, got)
 		}
 	}
 }
@@ -146,9 +142,7 @@ func TestDialAttempts(t *testing.T) {
 			_, err := w.Dial(t.Context(), p, nil)
 			must.FailLine(t, n.name, err, "refused")
 			got := traffic.AttemptsOf(err)
-			if got == nil || *got != (result.Attempts{Tried: 2, Refused: 2}) {
-				t.Errorf("%s, %s: %+v", n.name, p.Kind, got)
-			}
+			must.True(t, got != nil && *got == (result.Attempts{Tried: 2, Refused: 2}), "%s, %s: %+v", n.name, p.Kind, got)
 		}
 	}
 }

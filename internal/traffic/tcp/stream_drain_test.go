@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/testkit/must"
 	"tare/internal/timelimit"
 	"tare/internal/traffic"
 	"tare/internal/traffic/clock"
@@ -56,16 +57,12 @@ func TestDrain(t *testing.T) {
 			if err = e.drain(); err != nil {
 				break
 			}
-			if e.done {
-				t.Fatalf("%s: done", what)
-			}
+			must.Require(t, !e.done, "%s: done", what)
 			e.start = e.start.Add(-blindDrainFactor*DrainTimeout() - time.Second) // this much later
 			if err = e.drain(); err != nil && puts != c.puts {
 				t.Errorf("%s: ended after %d waits, want %d", what, puts, c.puts)
 			}
 		}
-		if !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v, want %q", what, err, c.says)
-		}
+		must.True(t, strings.Contains(err.Error(), c.says), "%s: %v, want %q", what, err, c.says)
 	}
 }

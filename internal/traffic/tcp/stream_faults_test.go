@@ -178,9 +178,8 @@ func TestStreamRateTooHigh(t *testing.T) {
 			if w.Sent > 0 {
 				all-- // at the least one was in time
 			}
-			if w.Missed == 0 || w.Missed > all || !noted(client, "generator_limited") || noted(server, "generator_limited") {
-				t.Errorf("%s: missed %d of %d, notes %v and %v", on, w.Missed, w.Slots, client.Notes, server.Notes)
-			}
+			must.True(t, w.Missed != 0 && w.Missed <= all && noted(client, "generator_limited") && !noted(server, "generator_limited"),
+				"%s: missed %d of %d, notes %v and %v", on, w.Missed, w.Slots, client.Notes, server.Notes)
 		}
 	}
 }
@@ -191,9 +190,8 @@ func TestStreamThreadsNote(t *testing.T) {
 		p := loopback.Params("tcp_stream")
 		p.Streams, p.Threads = 2, 1
 		client, server := must.Get2(pair(t, on, p))(must.Named(t, on))
-		if noted(client, "threads_not_set") != (on.Client.name == "portable") || noted(server, "threads_not_set") != (on.Server.name == "portable") {
-			t.Errorf("%s: %v and %v", on, client.Notes, server.Notes)
-		}
+		must.True(t, noted(client, "threads_not_set") == (on.Client.name == "portable") && noted(server, "threads_not_set") == (on.Server.name == "portable"),
+			"%s: %v and %v", on, client.Notes, server.Notes)
 	}
 }
 

@@ -54,8 +54,6 @@ func TestFairness(t *testing.T) {
 		{nil, 0, false},
 	} {
 		got, known := fairness(c.streams)
-		if known != c.known || math.Abs(got-c.want) > 1e-12 {
-			t.Errorf("%v: %g, %t", c.streams, got, known)
-		}
+		must.True(t, known == c.known && math.Abs(got-c.want) <= 1e-12, "%v: %g, %t", c.streams, got, known)
 	}
 }

@@ -119,17 +119,11 @@ func wellFormed(t *testing.T, svg []byte) {
 		}
 		seen[el.Name.Local]++
 		for _, a := range el.Attr {
-			if a.Name.Local == "style" || a.Name.Local == "href" || strings.HasPrefix(a.Name.Local, "on") {
-				t.Errorf("<%s %s=%q>", el.Name.Local, a.Name.Local, a.Value)
-			}
-			if strings.Contains(a.Value, "NaN") || strings.Contains(a.Value, "Inf") {
-				t.Errorf("<%s %s=%q>", el.Name.Local, a.Name.Local, a.Value)
-			}
+			must.True(t, a.Name.Local != "style" && a.Name.Local != "href" && !strings.HasPrefix(a.Name.Local, "on"), "<%s %s=%q>", el.Name.Local, a.Name.Local, a.Value)
+			must.True(t, !strings.Contains(a.Value, "NaN") && !strings.Contains(a.Value, "Inf"), "<%s %s=%q>", el.Name.Local, a.Name.Local, a.Value)
 		}
 	}
-	if seen["script"] > 0 || seen["title"] == 0 || seen["desc"] != 1 {
-		t.Errorf("elements: %v", seen)
-	}
+	must.True(t, seen["script"] <= 0 && seen["title"] != 0 && seen["desc"] == 1, "elements: %v", seen)
 }
 
 // Whatever numbers come, drawing ends, and no coordinate is out of hand.

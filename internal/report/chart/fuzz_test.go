@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"tare/internal/testkit/must"
 )
 
 // FuzzText checks that a drawing with any text is well-formed XML of the expected elements, and
@@ -31,9 +33,7 @@ func FuzzText(f *testing.F) {
 			}
 			switch v := token.(type) {
 			case xml.StartElement:
-				if !strings.Contains(" svg text path title ", " "+v.Name.Local+" ") {
-					t.Fatalf("an element %q in\n%s", v.Name.Local, c.String())
-				}
+				must.Require(t, strings.Contains(" svg text path title ", " "+v.Name.Local+" "), "an element %q in\n%s", v.Name.Local, c.String())
 			case xml.CharData:
 				content.Write(v)
 			case xml.EndElement:
@@ -41,8 +41,6 @@ func FuzzText(f *testing.F) {
 				t.Fatalf("%#v in\n%s", v, c.String())
 			}
 		}
-		if strings.ContainsAny(content.String(), "\x1b\x00\u202e") {
-			t.Errorf("the text is %q", content.String())
-		}
+		must.True(t, !strings.ContainsAny(content.String(), "\x1b\x00\u202e"), "the text is %q", content.String())
 	})
 }

@@ -86,9 +86,7 @@ func TestTraceDoesNotRunAway(t *testing.T) {
 		must.Get(fmt.Sscan(strings.ReplaceAll(step, "-", " -"), &dx))(t)
 		x += dx
 	}
-	if math.Abs(x-33.3) > 0.06 {
-		t.Errorf("ends at %.2f, not 33.3", x)
-	}
+	must.True(t, math.Abs(x-33.3) <= 0.06, "ends at %.2f, not 33.3", x)
 }
 
 func TestPlaces(t *testing.T) {

@@ -18,9 +18,7 @@ func below() []string { return []string{"piece", "model", "sheet"} }
 // Sections do not call each other: a package of this folder imports only those that sections share, and these only lower ones.
 func TestPackagesOfSectionsAreApart(t *testing.T) {
 	files := must.Get(filepath.Glob("*/*.go"))(t)
-	if len(files) < 40 {
-		t.Fatalf("only %d files", len(files))
-	}
+	must.Require(t, len(files) >= 40, "only %d files", len(files))
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
@@ -53,9 +51,7 @@ func TestFilesOfSectionAreApart(t *testing.T) {
 			of[name] = file
 		}
 	}
-	if len(of) < 40 {
-		t.Fatalf("only %d names", len(of))
-	}
+	must.Require(t, len(of) >= 40, "only %d names", len(of))
 	for file, names := range unresolved {
 		for _, name := range names {
 			if other := of[name.Name]; other != "" {

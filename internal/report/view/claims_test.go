@@ -67,24 +67,18 @@ func TestClaimsFit(t *testing.T) {
 	}
 	got := claimsScreen(reports.Hostile(), TextOptions{})
 	bounds(t, "hostile", got, 100)
-	if strings.Contains(got, "7.77") {
-		t.Errorf("a value of a mode that was not measured:\n%s", got)
-	}
+	must.True(t, !strings.Contains(got, "7.77"), "a value of a mode that was not measured:\n%s", got)
 }
 
 // A claim about a mode without values has none, whatever a file contains.
 func TestClaimsOfUnmeasuredModes(t *testing.T) {
 	in := reports.Claimed()
-	if strings.Contains(HTML(in), "0.777") {
-		t.Error("the page has the value of a mode that was not measured")
-	}
+	must.True(t, !strings.Contains(HTML(in), "0.777"), "the page has the value of a mode that was not measured")
 	rows := New(in).Claims().Groups[0].Rows
 	if last := rows[len(rows)-1]; last.Outcome != "cannot tell" || last.Found != "" || last.Reason != "swarm was not measured" {
 		t.Errorf("it is shown as %+v", last)
 	}
-	if in.Run.Claims[6].Value == nil {
-		t.Error("the input was changed")
-	}
+	must.True(t, in.Run.Claims[6].Value != nil, "the input was changed")
 }
 
 // allClaims are two studies, one of which was run.
@@ -101,9 +95,7 @@ func TestClaimsOfStudiesGolden(t *testing.T) {
 	c := claims.Of(allClaims())
 	golden(t, "studies.claims.txt", text.ClaimsTable(c, TextOptions{}))
 	for _, l := range strings.Split(string(text.ClaimsTable(c, TextOptions{Width: 60})), "\n") {
-		if len(l) > 60 {
-			t.Errorf("%d columns: %s", len(l), l)
-		}
+		must.True(t, len(l) <= 60, "%d columns: %s", len(l), l)
 	}
 	if got := c.Groups[1]; got.Rows[0].Outcome != "not run" || got.Text != "not run: tare run sdn --claims" || got.Run != "" {
 		t.Errorf("a study that was not run: %+v", got)
@@ -118,11 +110,7 @@ func TestClaimsOfStudiesAreEscaped(t *testing.T) {
 	evil := "<img src=x>|\x1b[31m`x`\n# h"
 	all := []result.StudyClaims{{Study: evil, Title: evil, Command: evil, Run: evil, Profile: evil, Machine: evil, Claims: reports.HostileClaims(evil, evil)}}
 	for form, got := range map[string]string{"text": string(text.ClaimsTable(claims.Of(all), TextOptions{})), "md": claimsMarkdown(claims.Tables(all))} {
-		if strings.ContainsAny(got, "\x1b") || strings.Contains(got, "\n# h") {
-			t.Errorf("%s:\n%q", form, got)
-		}
-		if form == "md" && strings.Contains(got, "<img") {
-			t.Errorf("HTML in:\n%s", got)
-		}
+		must.True(t, !strings.ContainsAny(got, "\x1b") && !strings.Contains(got, "\n# h"), "%s:\n%q", form, got)
+		must.True(t, form != "md" || !strings.Contains(got, "<img"), "HTML in:\n%s", got)
 	}
 }

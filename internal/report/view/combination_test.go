@@ -132,8 +132,6 @@ func TestCombinationFits(t *testing.T) {
 func TestCombinationManyRuns(t *testing.T) {
 	c := sampleCombination(1000, 1000)
 	written := string(page.Write(combination.Document(c, combination.Options{})))
-	if len(written) > 1<<20 {
-		t.Errorf("%d bytes", len(written))
-	}
+	must.True(t, len(written) <= 1<<20, "%d bytes", len(written))
 	must.Contain(t, written, ">960 more<", "forest-1", "next machine")
 }

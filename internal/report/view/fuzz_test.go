@@ -8,6 +8,7 @@ import (
 
 	"tare/internal/report/text"
 	"tare/internal/report/view/model"
+	"tare/internal/testkit/must"
 	"tare/internal/testkit/reports"
 )
 
@@ -18,9 +19,7 @@ func FuzzReport(f *testing.F) {
 	in.Run.Cells, in.Trials = in.Run.Cells[:min(4, len(in.Run.Cells))], in.Trials[:min(4, len(in.Trials))]
 	run, err1 := json.Marshal(in.Run)
 	trials, err2 := json.Marshal(in.Trials)
-	if err1 != nil || err2 != nil {
-		f.Fatal(err1, err2)
-	}
+	must.Require(f, err1 == nil && err2 == nil, "%v %v", err1, err2)
 	f.Add(run, trials)
 	hostile := func(s string) string {
 		return strings.ReplaceAll(strings.ReplaceAll(s, "netns/vxlan", `\u001b]0;x\u0007\u202e<script>alert(1)</script>|`), "tcp_rr", `a\nb\u009b`)
@@ -39,9 +38,7 @@ func FuzzReport(f *testing.F) {
 			}); i >= 0 {
 				t.Errorf("%s has %q", form, out[max(0, i-40):min(len(out), i+10)])
 			}
-			if form != "txt" && (strings.Contains(out, "<img") || strings.Contains(out, "<script>alert")) {
-				t.Errorf("%s has markup of the run", form)
-			}
+			must.True(t, form == "txt" || !strings.Contains(out, "<img") && !strings.Contains(out, "<script>alert"), "%s has markup of the run", form)
 		}
 	})
 }

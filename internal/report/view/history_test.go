@@ -142,18 +142,13 @@ func TestHistoryText(t *testing.T) {
 						t.Errorf("%s: %d columns: %s", name, wording.Width(l), l)
 					}
 				}
-				if strings.ContainsAny(out, "\x1b\u202e\x00") {
-					t.Errorf("%s: control characters reach the terminal", name)
-				}
+				must.True(t, !strings.ContainsAny(out, "\x1b\u202e\x00"), "%s: control characters reach the terminal", name)
 				if answer := history.Answer(h); len(lines) < 4 || !strings.Contains(strings.Join(lines[:min(len(lines), 12)], " "), strings.Fields(answer)[0]) {
 					t.Errorf("%s: the answer %q is not at the top:\n%s", name, answer, out)
 				}
-				if name == "many" && width == 100 && !full && len(lines) > 80 {
-					t.Errorf("60 runs and 80 series take %d lines", len(lines))
-				}
-				if name == "many" && width == 100 && full && strings.Count(out, "docker/mode-19") != 4 {
-					t.Errorf("--full shows %d of 4 series of the last mode", strings.Count(out, "docker/mode-19"))
-				}
+				must.True(t, name != "many" || width != 100 || full || len(lines) <= 80, "60 runs and 80 series take %d lines", len(lines))
+				must.True(t, name != "many" || width != 100 || !full || strings.Count(out, "docker/mode-19") == 4,
+					"--full shows %d of 4 series of the last mode", strings.Count(out, "docker/mode-19"))
 			}
 		}
 	}
@@ -180,9 +175,7 @@ func TestHistoryPage(t *testing.T) {
 	must.Equal(t, 40, strings.Count(out, "<figure"))
 	must.Equal(t, 2*60*40, strings.Count(out, `class="run-mark"`))
 	must.ContainFor(t, "the page", out, `class="series k0"`, `class="series k1"`, "host a kernel 6.8.0, now 6.9.1", "run.json is cut short", "2026-09-11")
-	if len(out) > 4<<20 {
-		t.Errorf("the page has %d bytes", len(out))
-	}
+	must.True(t, len(out) <= 4<<20, "the page has %d bytes", len(out))
 	many := sampleHistory(1, 10, 100)
 	must.EqualFor(t, "figures of 200 series", 60, bytes.Count(page.Write(history.Document(many, history.Options{})), []byte("<figure")))
 }

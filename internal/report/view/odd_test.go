@@ -9,6 +9,7 @@ import (
 
 	"tare/internal/printable"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 	"tare/internal/testkit/reports"
 )
 
@@ -48,14 +49,10 @@ func TestOddFigures(t *testing.T) {
 		}
 		for name, text := range everything(in) {
 			for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsDigit(r) && r != '.' }) {
-				if len(word) > 25 {
-					t.Fatalf("shift %d: %s holds %s", shift, name, word)
-				}
+				must.Require(t, len(word) <= 25, "shift %d: %s holds %s", shift, name, word)
 			}
 			for _, no := range []string{"NaN", "+Inf", "-Inf"} {
-				if strings.Contains(text, no) {
-					t.Errorf("shift %d: %s holds %s", shift, name, no)
-				}
+				must.True(t, !strings.Contains(text, no), "shift %d: %s holds %s", shift, name, no)
 			}
 		}
 	}
@@ -84,12 +81,8 @@ func TestLongNames(t *testing.T) {
 	}
 	plain := everything(reports.Sample())
 	for form, text := range everything(in) {
-		if len(text) > len(plain[form])+100*1000 {
-			t.Errorf("%s grew from %d to %d bytes", form, len(plain[form]), len(text))
-		}
+		must.True(t, len(text) <= len(plain[form])+100*1000, "%s grew from %d to %d bytes", form, len(plain[form]), len(text))
 	}
 	a, b := printable.Name(rename["netns/vxlan"]), printable.Name(rename["netns/published"])
-	if a == b || len(a) > printable.MaxName || printable.Name(a) != a {
-		t.Errorf("%q and %q", a, b)
-	}
+	must.True(t, a != b && len(a) <= printable.MaxName && printable.Name(a) == a, "%q and %q", a, b)
 }

@@ -39,23 +39,17 @@ func TestOverviewGolden(t *testing.T) {
 func bounds(t *testing.T, name, screen string, width int) {
 	t.Helper()
 	lines := strings.Split(strings.TrimSuffix(screen, "\n"), "\n")
-	if len(lines) > text.MostLines {
-		t.Errorf("%s at %d: %d lines", name, width, len(lines))
-	}
+	must.True(t, len(lines) <= text.MostLines, "%s at %d: %d lines", name, width, len(lines))
 	for _, l := range lines {
 		if w := wording.Width(l); w > width {
 			t.Errorf("%s at %d: %d columns: %s", name, width, w, l)
 		}
 		must.EqualFor(t, fmt.Sprintf("%s at %d: trailing space", name, width), strings.TrimRight(l, " "), l)
 		for _, r := range l {
-			if unicode.In(r, unicode.Cc, unicode.Cf) {
-				t.Errorf("%s: control character %U", name, r)
-			}
+			must.True(t, !unicode.In(r, unicode.Cc, unicode.Cf), "%s: control character %U", name, r)
 		}
 	}
-	if lines[0] == "" || lines[len(lines)-1] == "" {
-		t.Errorf("%s at %d begins or ends with an empty line", name, width)
-	}
+	must.True(t, lines[0] != "" && lines[len(lines)-1] != "", "%s at %d begins or ends with an empty line", name, width)
 }
 
 // many is a run of so many families of so many modes each, beside their baselines.
@@ -147,9 +141,7 @@ func TestOverviewTable(t *testing.T) {
 	in := many(12, 3, "netns/mode")
 	got := text.OverviewTable(New(in).Overview(), TextOptions{})
 	for _, m := range in.Run.Modes {
-		if !bytes.Contains(got, []byte(m.ID+" ")) {
-			t.Errorf("the table lacks %s", m.ID)
-		}
+		must.True(t, bytes.Contains(got, []byte(m.ID+" ")), "the table lacks %s", m.ID)
 	}
 }
 

@@ -20,22 +20,16 @@ import (
 func TestHostileStrings(t *testing.T) {
 	for form, text := range everything(reports.Hostile()) {
 		for _, r := range text {
-			if r != '\n' && unicode.In(r, unicode.Cc, unicode.Cf) {
-				t.Errorf("%s holds the control character %U", form, r)
-			}
+			must.True(t, r == '\n' || !unicode.In(r, unicode.Cc, unicode.Cf), "%s holds the control character %U", form, r)
 		}
-		if strings.Contains(text, "777") || strings.Contains(text, "7.77") {
-			t.Errorf("%s shows a value of a mode that failed", form)
-		}
+		must.True(t, !strings.Contains(text, "777") && !strings.Contains(text, "7.77"), "%s shows a value of a mode that failed", form)
 		if scripts := strings.Count(text, "<script"); form != "text" && form != "Markdown" && scripts > 0 && (form != "HTML" || scripts > 1) {
 			t.Errorf("%s holds %d scripts", form, scripts)
 		}
 		if form == "Markdown" {
 			body, _, _ := strings.Cut(text, "\n```") // what repeats the run is quoted
 			for _, bad := range []string{"<", "a](", " **b**"} {
-				if strings.Contains(body, bad) {
-					t.Errorf("Markdown holds %q", bad)
-				}
+				must.True(t, !strings.Contains(body, bad), "Markdown holds %q", bad)
 			}
 		}
 	}
@@ -58,9 +52,7 @@ func TestPageIsSelfContained(t *testing.T) {
 				}
 				scripts++
 			case "img", "link", "iframe", "object", "embed", "base", "form", "image", "foreignObject":
-				if n.Type == html.ElementNode {
-					t.Errorf("%s: <%s>", name, n.Data)
-				}
+				must.True(t, n.Type != html.ElementNode, "%s: <%s>", name, n.Data)
 			}
 			for _, a := range n.Attr {
 				switch {
@@ -81,9 +73,7 @@ func TestPageIsSelfContained(t *testing.T) {
 		}
 		must.EqualFor(t, name+": scripts", 1, scripts)
 		for _, r := range refs {
-			if !ids[r] {
-				t.Errorf("%s: nothing has the id %q", name, r)
-			}
+			must.True(t, ids[r], "%s: nothing has the id %q", name, r)
 		}
 	}
 }
@@ -111,9 +101,7 @@ func TestFigureNames(t *testing.T) {
 	}
 	figures := New(in).Figures()
 	for _, want := range []string{"___tcp_stream-goodput.svg", "___tcp_stream-goodput-2.svg", "path-______host.svg"} {
-		if figures[want] == nil {
-			t.Errorf("no %s", want)
-		}
+		must.True(t, figures[want] != nil, "no %s", want)
 	}
 	must.Equal(t, 3, len(figures))
 }
@@ -123,7 +111,5 @@ func TestInputUntouched(t *testing.T) {
 	in, want := reports.Hostile(), reports.Hostile()
 	everything(in)
 	must.Equal(t, want, in, cmpopts.EquateNaNs())
-	if wording.Clean(in.Title) == in.Title {
-		t.Error("the sample is not hostile")
-	}
+	must.True(t, wording.Clean(in.Title) != in.Title, "the sample is not hostile")
 }

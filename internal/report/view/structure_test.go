@@ -24,9 +24,7 @@ func TestPageStructure(t *testing.T) {
 	for name, d := range documents() {
 		t.Run(name, func(t *testing.T) {
 			written := page.Write(d)
-			if !bytes.Equal(written, page.Write(d)) {
-				t.Error("two pages of one run differ")
-			}
+			must.True(t, bytes.Equal(written, page.Write(d)), "two pages of one run differ")
 			root := must.Get(html.Parse(bytes.NewReader(written)))(t)
 			want, got := wanted{}, found{}
 			for _, n := range d.Notices {

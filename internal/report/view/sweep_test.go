@@ -16,9 +16,7 @@ func TestKneeOnFirstScreen(t *testing.T) {
 	in := reports.Settled()
 	notes := New(in).Overview().Explanations
 	const want = "udp_sweep: host: no loss up to 1Gbit/s; netns/bridge: no loss up to 500Mbit/s, 0.222 (0.000-0.732) % at 1Gbit/s; netns/vxlan: no loss up to 500Mbit/s, 2.00 (1.99-2.01) % at 1Gbit/s"
-	if got := notes[0].String(); got != want {
-		t.Errorf("%s\nwant %s", got, want)
-	}
+	must.Equal(t, want, notes[0].String())
 	screen := strings.Join(strings.Fields(string(text.Overview(New(in).Overview(), text.Options{Width: 100}))), " ")
 	must.Contain(t, screen, "netns/bridge: no loss up to 500Mbit/s")
 	in.Run.Cells = slices.DeleteFunc(in.Run.Cells, func(c result.Cell) bool { return !strings.HasPrefix(c.Workload, "udp_sweep") })

@@ -24,15 +24,11 @@ var update = flag.Bool("update", false, "write the golden files")
 func TestStrip(t *testing.T) {
 	v := model.New(reports.Drawable(4))
 	s, ok := timeline(v.Workloads[0].Tables[0], model.NewBuilder(v).Begin)
-	if !ok || len(s.Plane.Lanes) != 3 {
-		t.Fatalf("drawn %v, lanes: %+v", ok, s.Plane.Lanes)
-	}
+	must.Require(t, ok && len(s.Plane.Lanes) == 3, "drawn %v, lanes: %+v", ok, s.Plane.Lanes)
 	looks := map[chart.SpotLook]int{}
 	for _, spot := range s.Plane.Lanes[1].Spots {
 		looks[spot.Look]++
-		if math.IsInf(spot.Y, 0) || math.Abs(spot.Y) > maxDeviation {
-			t.Errorf("%+v is not placed", spot)
-		}
+		must.True(t, !math.IsInf(spot.Y, 0) && math.Abs(spot.Y) <= maxDeviation, "%+v is not placed", spot)
 	}
 	must.Equal(t, map[chart.SpotLook]int{chart.Counts: 4, chart.Broken: 1, chart.Void: 1, chart.Ruled: 1}, looks)
 	must.Equal(t, []string{"the kernel has no such link", "unsupported here"}, []string{s.Plane.Lanes[2].Absent, s.Plane.Lanes[2].Note})
@@ -46,9 +42,7 @@ func TestSeries(t *testing.T) {
 	}{{2, 2, 0, "Of few trials each has a line"}, {5, 1, 8, "the band all of them"}} {
 		v := model.New(reports.Drawable(c.blocks))
 		got, ok := timedOf(v.Workloads[0].Tables[0], mostSlots)
-		if !ok {
-			t.Fatal("no series")
-		}
+		must.Require(t, ok, "no series")
 		s := got.chart()
 		if l := s.Plane.Lanes[0]; len(l.Lines) != c.lines || len(l.Bands) != c.bands || !strings.Contains(s.Caption, c.caption) {
 			t.Errorf("%d blocks: %d lines, %d pieces of band: %s", c.blocks, len(l.Lines), len(l.Bands), s.Caption)
@@ -79,15 +73,11 @@ func TestBinned(t *testing.T) {
 func TestPercentileCurves(t *testing.T) {
 	v := model.New(reports.Sample())
 	curves := percentileCurves(v.Workloads[1])
-	if len(curves) != 1 || curves[0].Title != "Round trip" {
-		t.Fatalf("%d curves", len(curves))
-	}
+	must.Require(t, len(curves) == 1 && curves[0].Title == "Round trip", "%d curves", len(curves))
 	s := curves[0].chart()
 	must.Equal(t, []string{"host", "netns/published", "netns/vxlan", "host-local", "netns/bridge"}, s.Keys)
 	for i, l := range s.Plane.Lanes[0].Lines {
-		if l.Key != i || len(l.Points) != 2 || !(l.Points[0].X < l.Points[1].X && l.Points[0].Y < l.Points[1].Y) {
-			t.Errorf("line %d: %+v", i, l)
-		}
+		must.True(t, l.Key == i && len(l.Points) == 2 && l.Points[0].X < l.Points[1].X && l.Points[0].Y < l.Points[1].Y, "line %d: %+v", i, l)
 	}
 	must.Contain(t, s.Caption, "curve of percentiles")
 	must.Equal(t, []int{7, 2}, []int{len(curves[0].tableOf().Rows), len(curves[0].tableOf().Heads)})
@@ -96,9 +86,7 @@ func TestPercentileCurves(t *testing.T) {
 func TestLossCurve(t *testing.T) {
 	v := model.New(reports.Drawable(3))
 	s, ok := lossCurve(v.Workloads[1])
-	if !ok {
-		t.Fatal("no curve")
-	}
+	must.Require(t, ok, "no curve")
 	host := s.Plane.Lanes[0]
 	open := 0
 	for _, spot := range host.Spots {
@@ -106,12 +94,9 @@ func TestLossCurve(t *testing.T) {
 			open++
 		}
 	}
-	if len(host.Spots) != 9 || open != 3 || len(host.Flags) != 2 || host.Note != "0 %: 0.800, 1 %: ≥ 0.900 Gbit/s" {
-		t.Errorf("%d steps, %d limited, flags %+v, %q", len(host.Spots), open, host.Flags, host.Note)
-	}
-	if len(host.Lines) != 1 || host.Lines[0].Points[0].Y != 0 {
-		t.Errorf("median: %+v", host.Lines)
-	}
+	must.True(t, len(host.Spots) == 9 && open == 3 && len(host.Flags) == 2 && host.Note == "0 %: 0.800, 1 %: ≥ 0.900 Gbit/s",
+		"%d steps, %d limited, flags %+v, %q", len(host.Spots), open, host.Flags, host.Note)
+	must.True(t, len(host.Lines) == 1 && host.Lines[0].Points[0].Y == 0, "median: %+v", host.Lines)
 	if _, ok := lossCurve(v.Workloads[0]); ok {
 		t.Error("a curve of loss without a search")
 	}
@@ -123,9 +108,7 @@ func TestChartsAreBounded(t *testing.T) {
 	main := v.Workloads[0].Tables[0]
 	for _, p := range sheet.Panels(main) {
 		for _, r := range p.Rows {
-			if len(r.Dots) > sheet.MostDots {
-				t.Errorf("%s: %d dots", p.Title, len(r.Dots))
-			}
+			must.True(t, len(r.Dots) <= sheet.MostDots, "%s: %d dots", p.Title, len(r.Dots))
 		}
 	}
 	s, _ := timeline(main, model.NewBuilder(v).Begin)
@@ -133,9 +116,7 @@ func TestChartsAreBounded(t *testing.T) {
 	for _, l := range s.Plane.Lanes {
 		spots += len(l.Spots)
 	}
-	if spots > sheet.MostSpots || !strings.Contains(s.Caption, fmt.Sprintf("at most %d are drawn", sheet.MostSpots/3)) {
-		t.Errorf("%d spots: %s", spots, s.Caption)
-	}
+	must.True(t, spots <= sheet.MostSpots && strings.Contains(s.Caption, fmt.Sprintf("at most %d are drawn", sheet.MostSpots/3)), "%d spots: %s", spots, s.Caption)
 	b := model.NewBuilder(v)
 	l := sheet.Log(b, v.Workloads[0])[0].(doc.Details).Blocks[0].(doc.Table)
 	if rows := l.Groups[0].Rows; len(rows) != sheet.MostLog || !strings.HasPrefix(l.Caption, "600 of 6003 trials") {
@@ -143,17 +124,13 @@ func TestChartsAreBounded(t *testing.T) {
 	}
 	curve, _ := lossCurve(v.Workloads[1])
 	for _, l := range curve.Plane.Lanes {
-		if len(l.Spots) > sheet.MostSpots {
-			t.Errorf("%d steps", len(l.Spots))
-		}
+		must.True(t, len(l.Spots) <= sheet.MostSpots, "%d steps", len(l.Spots))
 	}
 }
 
 func TestECDF(t *testing.T) {
 	curves := percentileCurves(model.New(reports.WithECDFs()).Workloads[1])
-	if len(curves) != 1 {
-		t.Fatalf("%d curves", len(curves))
-	}
+	must.Require(t, len(curves) == 1, "%d curves", len(curves))
 	s := curves[0].chart()
 	must.Equal(t, []string{"host", "netns/published", "netns/vxlan", "host-local", "netns/bridge"}, s.Keys)
 	lane := s.Plane.Lanes[0]
@@ -162,15 +139,11 @@ func TestECDF(t *testing.T) {
 		rising := slices.IsSortedFunc(l.Points, func(a, b chart.XY) int {
 			return int(math.Copysign(1, a.X-b.X+a.Y-b.Y))
 		})
-		if l.Dense != whole || whole != (len(l.Points) > 20) || !rising || l.Points[0].Y <= 0 {
-			t.Errorf("line %d of %d points, dense %t, rising %t", i, len(l.Points), l.Dense, rising)
-		}
+		must.True(t, l.Dense == whole && whole == (len(l.Points) > 20) && rising && l.Points[0].Y > 0, "line %d of %d points, dense %t, rising %t", i, len(l.Points), l.Dense, rising)
 	}
 	must.Equal(t, 6, len(lane.Spots))
 	must.ContainFor(t, "the caption", s.Caption, "in steps of 2.2 %", "Rings are such means", "Of 1 trial that count")
-	if !strings.Contains(s.Plane.Title, "ECDF") || *s.Plane.X.Hi < 5 || *s.Plane.X.Hi > 6 {
-		t.Errorf("%s, to %g", s.Plane.Title, *s.Plane.X.Hi)
-	}
+	must.True(t, strings.Contains(s.Plane.Title, "ECDF") && *s.Plane.X.Hi >= 5 && *s.Plane.X.Hi <= 6, "%s, to %g", s.Plane.Title, *s.Plane.X.Hi)
 	f := chart.Figure{Title: "tcp_rr: " + s.Plane.Title, Desc: s.Desc, Planes: []chart.Plane{s.Plane}}
 	must.File(t, "testdata/tcp_rr-ecdf.svg", f.Standalone(), *update)
 

@@ -50,9 +50,8 @@ func TestUDPDNS(t *testing.T) {
 			}
 			m, series := ends[1].Metrics(p, client, server)
 			all := client.Datagrams.Total()
-			if client.Sent != server.Received || client.Messages != all.Sent || server.Sent/server.Messages <= client.Sent/client.Messages {
-				t.Errorf("%s: client %+v, server %+v", name, client, server)
-			}
+			must.True(t, client.Sent == server.Received && client.Messages == all.Sent && server.Sent/server.Messages > client.Sent/client.Messages,
+				"%s: client %+v, server %+v", name, client, server)
 			if len(series.Values) != 3 || m["transaction_rate"] <= 0 || m["rtt_p50"] <= 0 || m["rtt_max"] < m["rtt_p99"] || m["loss_ratio"] != float64(all.SentCounted-all.ReceivedCounted)/float64(all.SentCounted) {
 				t.Errorf("%s: %v, %v", name, m, series)
 			}
@@ -121,12 +120,9 @@ func TestUDPDNSLost(t *testing.T) {
 		must.Do(t, err)
 		all := r.Datagrams.Total()
 		m, _ := w.Metrics(p, r, traffic.Report{})
-		if all.Sent <= all.Received || all.Received == 0 || all.Sent != r.Messages || m["loss_ratio"] <= 0 || m["loss_ratio"] >= 1 || r.Window.Messages > all.Received {
-			t.Errorf("%+v, %v", all, m)
-		}
-		if *r.Datagrams.Late == 0 || *r.Datagrams.Foreign == 0 || len(r.Notes) == 0 || r.Notes[0].Code != "lost_exchanges" {
-			t.Errorf("%+v, notes %v", r.Datagrams, r.Notes)
-		}
+		must.True(t, all.Sent > all.Received && all.Received != 0 && all.Sent == r.Messages && m["loss_ratio"] > 0 && m["loss_ratio"] < 1 && r.Window.Messages <= all.Received,
+			"%+v, %v", all, m)
+		must.True(t, *r.Datagrams.Late != 0 && *r.Datagrams.Foreign != 0 && len(r.Notes) != 0 && r.Notes[0].Code == "lost_exchanges", "%+v, notes %v", r.Datagrams, r.Notes)
 	}
 }
 
@@ -168,23 +164,18 @@ func TestUDPDNSForeign(t *testing.T) {
 		client, err := ends[1].Dial(ctx, p, nil)
 		close(stop)
 		<-stopped
-		if err != nil {
-			t.Fatalf("%s: %v", pairing, err)
-		}
+		must.Do(must.Named(t, pairing), err)
 		peer <- client
 		server := <-served
 		cancel()
 		must.Do(t, stranger.SetReadDeadline(time.Now().Add(20*time.Millisecond)))
 		must.FailFor(t, fmt.Sprintf("%s: a stranger was answered with", pairing), must.Err(stranger.Read(make([]byte, 100))))
 		stranger.Close()
-		if server.err != nil {
-			t.Fatalf("%s: %v", pairing, server.err)
-		}
+		must.Require(t, server.err == nil, "%s: %v", pairing, server.err)
 		d := server.r.Datagrams
 		// The last ones may have come too late to be looked at.
-		if server.r.Refused < 5 || *d.Foreign == 0 || int64(server.r.Refused)+*d.Foreign > int64(sent) || server.r.Received != client.Sent {
-			t.Errorf("%s: refused %d of %d, %+v, received %d of %d", pairing, server.r.Refused, sent, d, server.r.Received, client.Sent)
-		}
+		must.True(t, server.r.Refused >= 5 && *d.Foreign != 0 && int64(server.r.Refused)+*d.Foreign <= int64(sent) && server.r.Received == client.Sent,
+			"%s: refused %d of %d, %+v, received %d of %d", pairing, server.r.Refused, sent, d, server.r.Received, client.Sent)
 	}
 }
 
@@ -213,9 +204,7 @@ func TestUDPDNSEnds(t *testing.T) {
 			_, _ = acceptHandshake(c, p)
 			c.Close()
 		}()
-		if _, err := ends[1].Dial(t.Context(), p, nil); err == nil || !strings.Contains(err.Error(), "has exited") {
-			t.Errorf("%s: %v", pairing, err)
-		}
+		must.FailFor(t, pairing, must.Err(ends[1].Dial(t.Context(), p, nil)), "has exited")
 	}
 }
 
@@ -284,7 +273,6 @@ func TestUDPDNSStalled(t *testing.T) {
 	s.senders = sendersOf(w, p.Streams)
 	must.Do(t, s.Drive(t.Context(), 0, 50*time.Millisecond))
 	all := traffic.CountDatagrams(s.counts).Total()
-	if all.Sent != 8 || all.Received != 8 || all.ReceivedCounted != 8 || s.late+s.foreign != 0 || w.reads != 8 {
-		t.Errorf("%+v, late %d, foreign %d, %d answers read", all, s.late, s.foreign, w.reads)
-	}
+	must.True(t, all.Sent == 8 && all.Received == 8 && all.ReceivedCounted == 8 && s.late+s.foreign == 0 && w.reads == 8,
+		"%+v, late %d, foreign %d, %d answers read", all, s.late, s.foreign, w.reads)
 }

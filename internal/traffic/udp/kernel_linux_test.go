@@ -145,9 +145,7 @@ func udpCounters(t *testing.T, ns *linuxnet.NS) map[string]int64 {
 		}
 		return nil
 	})
-	if err != nil || len(got) == 0 {
-		t.Fatalf("read /proc/net/snmp: %v, %v", got, err)
-	}
+	must.Require(t, err == nil && len(got) != 0, "read /proc/net/snmp: %v, %v", got, err)
 	return got
 }
 
@@ -159,24 +157,19 @@ func TestUDPAgreesWithKernel(t *testing.T) {
 		p := params("udp_stream")
 		p.Rate = 100e6
 		client, server, moved, err := inNS(t, 65536, endpoints[0], endpoints[1], p)
-		if err != nil {
-			t.Fatalf("%s: %v", pairing, err)
-		}
+		must.Do(must.Named(t, pairing), err)
 		consistent(t, pairing, p, client, server)
 		sent, got := client.Messages, server.Datagrams.Flows[0].Received
 		// A hello that is answered late is repeated, and so may be its reply; what comes after the end is not taken in.
 		out, in := moved["OutDatagrams"]-sent, moved["InDatagrams"]-got
-		if out < handshake || in < handshake || in > out || moved["InErrors"] != 0 || sent != got {
-			t.Errorf("%s: %d sent and %d received; the kernel says %v", pairing, sent, got, moved)
-		}
+		must.True(t, out >= handshake && in >= handshake && in <= out && moved["InErrors"] == 0 && sent == got,
+			"%s: %d sent and %d received; the kernel says %v", pairing, sent, got, moved)
 	}
 	for pairing, endpoints := range pairings(newRR) {
 		p := params("udp_rr")
 		start := time.Now()
 		client, server, moved, err := inNS(t, 65536, endpoints[0], endpoints[1], p)
-		if err != nil {
-			t.Fatalf("%s: %v", pairing, err)
-		}
+		must.Do(must.Named(t, pairing), err)
 		repeated := 2 * int64(time.Since(start)/handshakeInterval) // at most: a message that is answered late, and its answer
 		// At least one bye was sent; the server may have exited before the next.
 		if left := moved["OutDatagrams"] - client.Messages - server.Messages - handshake; left < 1 || left > byeCount+repeated {
@@ -192,9 +185,7 @@ func TestUDPLossIsTheKernels(t *testing.T) {
 		p.Rate, p.ReceiveBuffer, p.Streams = 0, study.Buffer(4096), 2
 		before := backlogDrops()
 		client, server, moved, err := inNS(t, 65536, endpoints[0], endpoints[1], p)
-		if err != nil {
-			t.Fatalf("%s: %v", pairing, err)
-		}
+		must.Do(must.Named(t, pairing), err)
 		dropped := backlogDrops() - before
 		consistent(t, pairing, p, client, server)
 		var got int64
@@ -241,9 +232,7 @@ func TestUDPOversize(t *testing.T) {
 	client, server, moved, err := inNS(t, 1500, w, w, p)
 	must.Do(t, err)
 	consistent(t, "fragmented", p, client, server)
-	if server.Received != client.Sent || client.Sent == 0 {
-		t.Errorf("%d of %d came in fragments; the kernel says %v", server.Received, client.Sent, moved)
-	}
+	must.True(t, server.Received == client.Sent && client.Sent != 0, "%d of %d came in fragments; the kernel says %v", server.Received, client.Sent, moved)
 }
 
 // The fast implementation does not allocate per datagram: more datagrams cause no more allocations.

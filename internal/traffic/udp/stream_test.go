@@ -102,15 +102,11 @@ func consistent(t *testing.T, name string, p traffic.Params, sender, receiver tr
 	t.Helper()
 	a, b := sender.Datagrams, receiver.Datagrams
 	flows := max(1, p.Streams)
-	if a == nil || b == nil || len(a.Flows) != flows || len(b.Flows) != flows {
-		t.Fatalf("%s: not %d flows in both reports: %+v, %+v", name, flows, a, b)
-	}
+	must.Require(t, a != nil && b != nil && len(a.Flows) == flows && len(b.Flows) == flows, "%s: not %d flows in both reports: %+v, %+v", name, flows, a, b)
 	var sent, counted, got, inTime int64
 	for i := range a.Flows {
 		x, y := a.Flows[i], b.Flows[i]
-		if y.Received > x.Sent || y.ReceivedCounted > x.SentCounted || x.SentCounted > x.Sent || x.SentCounted == 0 {
-			t.Errorf("%s: flow %d: sent %+v, received %+v", name, i, x, y)
-		}
+		must.True(t, y.Received <= x.Sent && y.ReceivedCounted <= x.SentCounted && x.SentCounted <= x.Sent && x.SentCounted != 0, "%s: flow %d: sent %+v, received %+v", name, i, x, y)
 		sent, counted, got, inTime = sent+x.Sent, counted+x.SentCounted, got+y.Received, inTime+y.ReceivedCounted
 	}
 	size := int64(p.PayloadSize)
@@ -192,15 +188,10 @@ func TestUDPStream(t *testing.T) {
 					t.Errorf("%s: metric %s = %g of %d datagrams", name, metric, v, countedOf(receiver))
 				}
 			}
-			if !c.lossy && m["loss_ratio"] != 0 {
-				t.Errorf("%s: loss of %g within 4 MiB of buffer; %+v", name, m["loss_ratio"], receiver.Datagrams)
-			}
-			if *receiver.Datagrams.Foreign != 0 || *receiver.Datagrams.Duplicates != 0 || *receiver.Datagrams.Reordered != 0 {
-				t.Errorf("%s: loopback made %+v", name, receiver.Datagrams)
-			}
-			if *sender.Datagrams.LargestBurst > int64(p.Burst) {
-				t.Errorf("%s: a burst of %d, the cap is %d", name, *sender.Datagrams.LargestBurst, p.Burst)
-			}
+			must.True(t, c.lossy || m["loss_ratio"] == 0, "%s: loss of %g within 4 MiB of buffer; %+v", name, m["loss_ratio"], receiver.Datagrams)
+			must.True(t, *receiver.Datagrams.Foreign == 0 && *receiver.Datagrams.Duplicates == 0 && *receiver.Datagrams.Reordered == 0,
+				"%s: loopback made %+v", name, receiver.Datagrams)
+			must.True(t, *sender.Datagrams.LargestBurst <= int64(p.Burst), "%s: a burst of %d, the cap is %d", name, *sender.Datagrams.LargestBurst, p.Burst)
 		}
 	}
 }
@@ -211,9 +202,8 @@ func TestUDPOffloadIsNeverClaimed(t *testing.T) {
 	p.Offload = study.On
 	w := stream{portable()}
 	client, server := must.Get2(trial(t, w, w, p))(t)
-	if client.Datagrams.Offload || server.Datagrams.Offload || len(client.Notes) == 0 || client.Notes[0].Code != "offload_unavailable" {
-		t.Errorf("offloaded %t and %t, notes %v", client.Datagrams.Offload, server.Datagrams.Offload, client.Notes)
-	}
+	must.True(t, !client.Datagrams.Offload && !server.Datagrams.Offload && len(client.Notes) != 0 && client.Notes[0].Code == "offload_unavailable",
+		"offloaded %t and %t, notes %v", client.Datagrams.Offload, server.Datagrams.Offload, client.Notes)
 }
 
 // In slices, all slices count and no datagram is lost.
@@ -235,16 +225,12 @@ func TestUDPSlices(t *testing.T) {
 			peer <- client
 			server := <-served
 			cancel()
-			if server.err != nil {
-				t.Fatalf("%s: %v", name, server.err)
-			}
+			must.Require(t, server.err == nil, "%s: %v", name, server.err)
 			if kind == "udp_stream" {
 				consistent(t, name, p, client, server.r)
 			}
 			m, series := ends[1].Metrics(p, client, server.r)
-			if len(series.Values) != 4 || series.Interval < 0.0399 || series.Interval > 0.0401 {
-				t.Errorf("%s: series %+v, want 4 values of 40 ms", name, series)
-			}
+			must.True(t, len(series.Values) == 4 && series.Interval >= 0.0399 && series.Interval <= 0.0401, "%s: series %+v, want 4 values of 40 ms", name, series)
 			var sum float64
 			for _, v := range series.Values {
 				sum += v / 4
@@ -272,9 +258,8 @@ func TestUDPRR(t *testing.T) {
 				continue
 			}
 			m, series := ends[1].Metrics(p, client, server)
-			if client.Sent != server.Received || server.Sent != client.Received || client.Messages != server.Messages || m["loss_ratio"] != 0 {
-				t.Errorf("%s: client %+v, server %+v", name, client, server)
-			}
+			must.True(t, client.Sent == server.Received && server.Sent == client.Received && client.Messages == server.Messages && m["loss_ratio"] == 0,
+				"%s: client %+v, server %+v", name, client, server)
 			// A machine that schedules nothing for longer than the trial has no exchange in the window.
 			w := client.Window
 			if len(series.Values) != 3 || (m["transaction_rate"] > 0) != (w.Messages > 0) || (m["rtt_p50"] > 0) != (w.RTT.Count() > 0) || m["rtt_max"] < m["rtt_p999"] || m["rtt_p999"] < m["rtt_p50"] {
@@ -351,12 +336,9 @@ func TestUDPRRLost(t *testing.T) {
 	f := r.Datagrams.Flows[0]
 	lost := f.Sent - f.Received
 	m, _ := w.Metrics(p, r, traffic.Report{})
-	if lost == 0 || f.Sent != r.Messages || m["loss_ratio"] != float64(f.SentCounted-f.ReceivedCounted)/float64(f.SentCounted) || m["loss_ratio"] <= 0 {
-		t.Errorf("%d lost, %v, %+v", lost, m, r)
-	}
-	if *r.Datagrams.Duplicates == 0 || *r.Datagrams.Late != 0 || *r.Datagrams.Foreign == 0 || len(r.Notes) == 0 {
-		t.Errorf("%+v, notes %v", r.Datagrams, r.Notes)
-	}
+	must.True(t, lost != 0 && f.Sent == r.Messages && m["loss_ratio"] == float64(f.SentCounted-f.ReceivedCounted)/float64(f.SentCounted) && m["loss_ratio"] > 0,
+		"%d lost, %v, %+v", lost, m, r)
+	must.True(t, *r.Datagrams.Duplicates != 0 && *r.Datagrams.Late == 0 && *r.Datagrams.Foreign != 0 && len(r.Notes) != 0, "%+v, notes %v", r.Datagrams, r.Notes)
 }
 
 // Datagrams of another sender, or replayed ones, on the data port are never counted.
@@ -397,14 +379,11 @@ func TestUDPForeignDatagrams(t *testing.T) {
 		server := <-served
 		cancel()
 		stranger.Close()
-		if server.err != nil {
-			t.Fatalf("%s: %v", pairing, server.err)
-		}
+		must.Require(t, server.err == nil, "%s: %v", pairing, server.err)
 		consistent(t, pairing, p, client, server.r)
 		d := server.r.Datagrams
-		if server.r.Refused < 7 || int64(server.r.Refused)+*d.Foreign != 14 || *d.Duplicates != 0 || *d.Reordered != 0 || server.r.Received != client.Sent {
-			t.Errorf("%s: refused %d, %+v, received %d of %d", pairing, server.r.Refused, d, server.r.Received, client.Sent)
-		}
+		must.True(t, server.r.Refused >= 7 && int64(server.r.Refused)+*d.Foreign == 14 && *d.Duplicates == 0 && *d.Reordered == 0 && server.r.Received == client.Sent,
+			"%s: refused %d, %+v, received %d of %d", pairing, server.r.Refused, d, server.r.Received, client.Sent)
 	}
 }
 
@@ -430,9 +409,7 @@ func TestUDPReplay(t *testing.T) {
 	}
 	peer <- traffic.Report{Window: traffic.Window{Seconds: 1}, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Sent: 5, SentCounted: 5}}}}
 	a := <-served
-	if a.err != nil {
-		t.Fatal(a.err)
-	}
+	must.Do(t, a.err)
 	d := a.r.Datagrams
 	if want := (traffic.FlowCount{Received: 4, ReceivedCounted: 4}); d.Flows[0] != want || *d.Duplicates != 2 || *d.Reordered != 1 || *d.ReorderExtent != 1 || *d.Foreign != 3 {
 		t.Errorf("%+v", d)
@@ -481,8 +458,7 @@ func TestUDPDoubled(t *testing.T) {
 		toServer := make(chan traffic.Report, 1)
 		served := begin(ctx, t, w, &p, toServer)
 		p.Address = relay(t, p.Address)
-		client, err := w.Dial(ctx, p, make(chan traffic.Report))
-		must.Do(t, err)
+		client := must.Get(w.Dial(ctx, p, make(chan traffic.Report)))(t)
 		toServer <- client
 		s := <-served
 		cancel()
@@ -524,14 +500,10 @@ func TestUDPReceiverExits(t *testing.T) {
 		c := bareServer(t, &p)
 		go func() {
 			_, err := acceptHandshake(c, p)
-			if err != nil {
-				t.Error(err)
-			}
+			must.True(t, err == nil, "%v", err)
 			c.Close()
 		}()
-		if _, err := w.Dial(t.Context(), p, nil); err == nil || !strings.Contains(err.Error(), "has exited") {
-			t.Errorf("%s: %v", p.Kind, err)
-		}
+		must.FailFor(t, p.Kind, must.Err(w.Dial(t.Context(), p, nil)), "has exited")
 	}
 }
 
@@ -595,9 +567,8 @@ func TestUDPRateTooHigh(t *testing.T) {
 	client, server := must.Get2(trial(t, w, w, p))(t)
 	consistent(t, "400 Gbit/s", p, client, server)
 	limited := slices.ContainsFunc(client.Notes, func(n result.Note) bool { return n.Code == "generator_limited" })
-	if !limited || client.Window.Missed == 0 || *client.Datagrams.LargestBurst > 64 {
-		t.Errorf("notes %v, missed %d of %d, burst %d", client.Notes, client.Window.Missed, client.Window.Slots, *client.Datagrams.LargestBurst)
-	}
+	must.True(t, limited && client.Window.Missed != 0 && *client.Datagrams.LargestBurst <= 64,
+		"notes %v, missed %d of %d, burst %d", client.Notes, client.Window.Missed, client.Window.Slots, *client.Datagrams.LargestBurst)
 }
 
 func TestUDPBadParams(t *testing.T) {
@@ -613,14 +584,10 @@ func TestUDPBadParams(t *testing.T) {
 			change(&p)
 			_, err := stream{n}.Listen(p)
 			_, derr := stream{n}.Dial(t.Context(), p, nil)
-			if err == nil || derr == nil || !strings.Contains(err.Error(), want) || !strings.Contains(derr.Error(), want) {
-				t.Errorf("want %q, got %v and %v", want, err, derr)
-			}
+			must.True(t, err != nil && derr != nil && strings.Contains(err.Error(), want) && strings.Contains(derr.Error(), want), "want %q, got %v and %v", want, err, derr)
 		}
 	}
 	p := params("udp_rr")
 	p.RequestSize = 1
-	if _, err := (rr{socket.FastestUDP()}).Listen(p); err == nil || !strings.Contains(err.Error(), "use 16 to") {
-		t.Errorf("a request of 1 byte: %v", err)
-	}
+	must.FailFor(t, "a request of 1 byte", must.Err((rr{socket.FastestUDP()}).Listen(p)), "use 16 to")
 }

@@ -40,9 +40,7 @@ func TestAtLeast(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cells, _ := Cells(blocks.HostAnd(), []string{"stream"}, blocks.Join(tt.mode, tt.base), Rule{Margin: 0.05})
-			if len(cells) != 2 {
-				t.Fatalf("cells %+v", cells)
-			}
+			must.Require(t, len(cells) == 2, "cells %+v", cells)
 			if base, c := cells[0], cells[1]; base.AtLeast != tt.baseAtLeast || c.AtLeast != tt.atLeast || c.Verdict != tt.want {
 				t.Errorf("baseline at least: %t; mode at least: %t, verdict %s; want %+v", base.AtLeast, c.AtLeast, c.Verdict, tt)
 			}
@@ -89,9 +87,7 @@ func TestAgreements(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, warnings := Agreements(blocks.HostAnd(), verified, blocks.Join(common, second(blocks.Rows("veth", "goodput", tt.twin...))), Rule{Margin: 0.05})
-			if len(got) != 1 {
-				t.Fatalf("agreements %+v", got)
-			}
+			must.Require(t, len(got) == 1, "agreements %+v", got)
 			a := got[0]
 			must.EqualFor(t, fmt.Sprintf("%+v, warnings %v", a, warnings), []any{tt.want, tt.n, "veth", "goodput", "iperf3", tt.warnings}, []any{a.Agree, a.N, a.Mode, a.Metric, a.Tool, len(warnings)})
 			for _, w := range warnings {

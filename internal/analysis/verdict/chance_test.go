@@ -46,9 +46,7 @@ func TestDifferenceByBothTests(t *testing.T) {
 		must.EqualFor(t, c.name+": warned", c.warned, len(warnings) == 1 && warnings[0].Code == "tests_disagree")
 	}
 	cells, _ := Cells(blocks.HostAnd(), []string{"stream"}, paired(-20, -22, -19, -21, -20, -18, -23), Rule{Margin: 0.05, Pairing: PairNone})
-	if cells[1].FlipP != nil {
-		t.Error("values without blocks have a sign-flip test")
-	}
+	must.True(t, cells[1].FlipP == nil, "values without blocks have a sign-flip test")
 }
 
 // The packets of a second are the goodput in other units: their verdicts are one, and can be wrong once.
@@ -62,9 +60,7 @@ func TestChanceOfRestatedMetric(t *testing.T) {
 	run := result.Run{Modes: blocks.HostAnd(), Cells: cells, Comparisons: []result.Comparison{
 		{ID: "x", Metric: "goodput", N: 7, Judgement: result.Judgement{P: &p, Verdict: result.Worse}}, {ID: "x", Metric: "packet_rate", N: 7, Judgement: result.Judgement{P: &p, Verdict: result.Worse}},
 	}}
-	if len(cells) != 4 || math.Abs(*cells[1].Ratio-*cells[3].Ratio) > 1e-12 || cells[1].Verdict != cells[3].Verdict {
-		t.Fatalf("%+v", cells)
-	}
+	must.Require(t, len(cells) == 4 && math.Abs(*cells[1].Ratio-*cells[3].Ratio) <= 1e-12 && cells[1].Verdict == cells[3].Verdict, "%+v", cells)
 	must.Equal(t, Chance{Comparisons: 2, Verdicts: 2, Families: 2}, ChanceOf(run))
 	run.Cells, run.Comparisons = run.Cells[2:], run.Comparisons[1:]
 	must.EqualFor(t, "of another program, without the goodput", Chance{Comparisons: 2, Verdicts: 2, Families: 2}, ChanceOf(run))

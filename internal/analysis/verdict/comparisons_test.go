@@ -160,9 +160,7 @@ func TestCompareHolm(t *testing.T) {
 		of("other", blocks.Join(blocks.Rows("host", "goodput", 100, 100, 100, 100, 100), blocks.Rows("veth", "goodput", off...))))
 	one := Comparisons(Input{Modes: blocks.HostAnd(), Workloads: []string{"stream"}, Trials: trials, Rule: Rule{Margin: 0.01}}, nil, []ComparisonRequest{{"x", "", []string{"veth"}, []string{"host"}, 0}})
 	two := Comparisons(Input{Modes: blocks.HostAnd(), Workloads: []string{"stream", "other"}, Trials: trials, Rule: Rule{Margin: 0.01}}, nil, []ComparisonRequest{{"x", "", []string{"veth"}, []string{"host"}, 0}})
-	if len(one) != 1 || len(two) != 2 || math.Abs(*two[0].P-2**one[0].P) > 1e-12 || one[0].Verdict != result.Worse {
-		t.Errorf("alone %+v, among two %+v", one, two)
-	}
+	must.True(t, len(one) == 1 && len(two) == 2 && math.Abs(*two[0].P-2**one[0].P) <= 1e-12 && one[0].Verdict == result.Worse, "alone %+v, among two %+v", one, two)
 }
 
 // A rate that the generator limited is a lower bound, on either side. That the same sender
@@ -188,9 +186,7 @@ func TestCompareAtLeast(t *testing.T) {
 		{"more than was expected, but b may be too", blocks.Rows("veth", "goodput", high...), slow(blocks.Rows("host", "goodput", low...)), result.CannotTell, false, true, 1.1},
 	} {
 		got := Comparisons(Input{Modes: blocks.HostAnd(), Workloads: []string{"stream"}, Trials: blocks.Join(c.a, c.b), Rule: Rule{Margin: 0.05}}, nil, []ComparisonRequest{{"x", "", []string{"veth"}, []string{"host"}, c.expect}})
-		if len(got) != 1 || got[0].Verdict != c.want || got[0].A.AtLeast != c.a2 || got[0].B.AtLeast != c.b2 || got[0].BlocksNeeded != nil {
-			t.Errorf("%s: %+v", c.name, got)
-		}
+		must.True(t, len(got) == 1 && got[0].Verdict == c.want && got[0].A.AtLeast == c.a2 && got[0].B.AtLeast == c.b2 && got[0].BlocksNeeded == nil, "%s: %+v", c.name, got)
 	}
 }
 
@@ -211,7 +207,5 @@ func TestStudyInRunJSON(t *testing.T) {
 	text := `{"schema": "tare.run/1", "modes": [{"id": "host", "title": "t", "status": "measured"}], "cells": []}`
 	must.Do(t, os.WriteFile(filepath.Join(path, store.RunFile), []byte(text), 0o600))
 	old, _, err := d.Load()
-	if err != nil || old.Scenarios != nil || old.Comparisons != nil || old.Modes[0].Facts != nil {
-		t.Errorf("%+v: %v", old, err)
-	}
+	must.True(t, err == nil && old.Scenarios == nil && old.Comparisons == nil && old.Modes[0].Facts == nil, "%+v: %v", old, err)
 }

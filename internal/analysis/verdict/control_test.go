@@ -31,16 +31,10 @@ func TestControlIsAFamilyOfItsOwn(t *testing.T) {
 	trials := blocks.Join(blocks.Rows("host", "goodput", 100, 100, 100, 100, 100), blocks.Rows("veth", "goodput", 92, 95, 101, 94, 93))
 	alone, _ := Cells(blocks.HostAnd(), []string{"stream"}, trials, Rule{Margin: 0.05})
 	both, warnings := Cells(modes, []string{"stream"}, blocks.Join(trials, blocks.Rows("control", "goodput", 80, 81, 79, 80, 80)), Rule{Margin: 0.05})
-	if *alone[1].P != *both[1].P || both[2].Verdict != result.Worse {
-		t.Errorf("%+v; alone %+v", both, alone[1])
-	}
-	if len(warnings) != 1 || warnings[0].Code != "control_differs" || warnings[0].Scope != "control stream goodput" {
-		t.Errorf("warnings %+v", warnings)
-	}
+	must.True(t, *alone[1].P == *both[1].P && both[2].Verdict == result.Worse, "%+v; alone %+v", both, alone[1])
+	must.True(t, len(warnings) == 1 && warnings[0].Code == "control_differs" && warnings[0].Scope == "control stream goodput", "warnings %+v", warnings)
 	for _, r := range Ratios(Input{Modes: modes, Workloads: []string{"stream"}, Trials: trials}) {
-		if r.Mode != "veth" || !r.Known || r.Ratio.N != 5 || math.Abs(r.Ratio.Ratio()-*alone[1].Ratio) > 1e-12 {
-			t.Errorf("ratio %+v", r)
-		}
+		must.True(t, r.Mode == "veth" && r.Known && r.Ratio.N == 5 && math.Abs(r.Ratio.Ratio()-*alone[1].Ratio) <= 1e-12, "ratio %+v", r)
 	}
 }
 
@@ -52,13 +46,9 @@ func TestNoisyRunCannotTell(t *testing.T) {
 	if c := cells[1]; c.Verdict != result.CannotTell || c.Ratio == nil || c.RatioCI == nil || c.P == nil || c.BlocksNeeded != nil {
 		t.Errorf("%+v", c)
 	}
-	if len(warnings) > 0 {
-		t.Errorf("a verdict is warned of that is not given: %+v", warnings)
-	}
+	must.True(t, len(warnings) == 0, "a verdict is warned of that is not given: %+v", warnings)
 	compared := Comparisons(in, nil, []ComparisonRequest{{ID: "x", A: []string{"veth"}, B: []string{"host"}}})
-	if len(compared) != 1 || compared[0].Verdict != result.CannotTell || compared[0].Ratio == nil {
-		t.Errorf("%+v", compared)
-	}
+	must.True(t, len(compared) == 1 && compared[0].Verdict == result.CannotTell && compared[0].Ratio != nil, "%+v", compared)
 }
 
 // Without pairing all values of both count, whatever their blocks: the ratio is that
@@ -71,9 +61,7 @@ func TestUnpaired(t *testing.T) {
 	paired, _ := Judge(in)
 	in.Rule.Pairing = PairNone
 	loose, _ := Judge(in)
-	if paired[1].Verdict != result.Worse || paired[1].N != 5 || math.Abs(*paired[1].Ratio-0.8) > 1e-12 {
-		t.Errorf("paired %+v", paired[1])
-	}
+	must.True(t, paired[1].Verdict == result.Worse && paired[1].N == 5 && math.Abs(*paired[1].Ratio-0.8) <= 1e-12, "paired %+v", paired[1])
 	if c := loose[1]; c.Verdict != result.CannotTell || c.N != 5 || math.Abs(*c.Ratio - *c.Value / *loose[0].Value) > 1e-12 || c.RatioCI[1]/c.RatioCI[0] < 1.3 || c.BlocksNeeded == nil {
 		t.Errorf("unpaired %+v", c)
 	}
@@ -95,26 +83,17 @@ func TestRatioOfRatios(t *testing.T) {
 		{ID: "as expected", A: []string{"d"}, B: []string{"c"}, Expect: 3.8},
 		{ID: "odd", A: []string{"d", "c"}, B: []string{"a"}},
 	})
-	if len(got) != 4 {
-		t.Fatalf("%+v", got)
-	}
+	must.Require(t, len(got) == 4, "%+v", got)
 	scale, twice, expected, odd := got[0], got[1], got[2], got[3]
-	if scale.N != 5 || scale.Missing != 1 || scale.Verdict != result.Better || math.Abs(*scale.Ratio-1.9) > 0.01 || scale.RatioCI[0] < 1.88 || scale.RatioCI[1] > 1.92 {
-		t.Errorf("scale %+v", scale)
-	}
+	must.True(t, scale.N == 5 && scale.Missing == 1 && scale.Verdict == result.Better && math.Abs(*scale.Ratio-1.9) <= 0.01 && scale.RatioCI[0] >= 1.88 && scale.RatioCI[1] <= 1.92,
+		"scale %+v", scale)
 	if scale.A.ID != "d / c" || math.Abs(*scale.A.Value-3.8) > 0.02 || *scale.B.Value != 2 || len(scale.A.Of) != 2 || scale.A.Of[0].Value == nil || scale.Unit != "" || scale.A.Workload != "stream" {
 		t.Errorf("its sides %+v %+v", scale.A, scale.B)
 	}
 	// 3.8 of 4 is the margin itself: not shown to be within it, but shown to be less.
-	if twice.Verdict != result.Worse || math.Abs(*twice.Ratio-3.8) > 0.02 || *twice.Expect != 4 {
-		t.Errorf("twice %+v", twice)
-	}
-	if expected.Verdict != result.Same || expected.RatioCI[0] > 3.8 || expected.RatioCI[1] < 3.8 {
-		t.Errorf("as expected %+v", expected)
-	}
-	if odd.Reason == "" || odd.Ratio != nil {
-		t.Errorf("a ratio against a value: %+v", odd)
-	}
+	must.True(t, twice.Verdict == result.Worse && math.Abs(*twice.Ratio-3.8) <= 0.02 && *twice.Expect == 4, "twice %+v", twice)
+	must.True(t, expected.Verdict == result.Same && expected.RatioCI[0] <= 3.8 && expected.RatioCI[1] >= 3.8, "as expected %+v", expected)
+	must.True(t, odd.Reason != "" && odd.Ratio == nil, "a ratio against a value: %+v", odd)
 	must.Get(store.EncodeRun(result.Run{Comparisons: got}))(t)
 }
 
@@ -136,8 +115,6 @@ func TestRatioOfRatiosAtLeast(t *testing.T) {
 		}
 		got := Comparisons(Input{Modes: modes, Workloads: []string{"stream"}, Trials: trials, Rule: Rule{Margin: 0.05}}, nil,
 			[]ComparisonRequest{{ID: "x", A: []string{"d", "c"}, B: []string{"b", "a"}}})
-		if len(got) != 1 || got[0].Verdict != want {
-			t.Errorf("%q is a lower bound: %+v", slow, got)
-		}
+		must.True(t, len(got) == 1 && got[0].Verdict == want, "%q is a lower bound: %+v", slow, got)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/testkit/blocks"
+	"tare/internal/testkit/must"
 )
 
 // curve is the log ratio of veth to host at a number of flows.
@@ -53,9 +54,7 @@ func curves(of plan.Concurrency, metric string, length int, noise float64, f cur
 func crossingsIn(t *testing.T, of plan.Concurrency, trials []result.Trial, rule verdict.Rule) []result.Crossing {
 	t.Helper()
 	found, ok := verdict.Crossings(verdict.Input{Modes: blocks.HostAnd(), Trials: trials, Rule: rule}, of)
-	if !ok || found.Workload != "rr" || found.Key != "flows" || len(found.Steps) != len(of.Counts) || found.Steps[0].Workload != of.Names[0] {
-		t.Fatalf("%t %+v", ok, found)
-	}
+	must.Require(t, ok && found.Workload == "rr" && found.Key == "flows" && len(found.Steps) == len(of.Counts) && found.Steps[0].Workload == of.Names[0], "%t %+v", ok, found)
 	return found.Crossings
 }
 
@@ -88,9 +87,7 @@ func TestCrossing(t *testing.T) {
 				return
 			}
 			got := crossingsIn(t, of, trials, verdict.Rule{})
-			if len(got) != len(c.want) {
-				t.Fatalf("%d crossings, want %d: %+v", len(got), len(c.want), got)
-			}
+			must.Require(t, len(got) == len(c.want), "%d crossings, want %d: %+v", len(got), len(c.want), got)
 			for i, want := range c.want {
 				x := got[i]
 				if math.Abs(math.Log2(x.At/want)) > 0.15 || !(x.CI[0] <= want && want <= x.CI[1]) || !(x.CI[0] <= x.At && x.At <= x.CI[1]) || x.CI[1]/x.CI[0] > 1.5 || x.N != 10 {
@@ -175,9 +172,7 @@ func TestCrossingCoverage(t *testing.T) {
 	for range 1500 {
 		alarms += len(crossingsIn(t, of, curves(of, "transaction_rate", 5, 0.03, func(float64) float64 { return 0 }, rng), verdict.Rule{}))
 	}
-	if alarms > 15 {
-		t.Errorf("%d of 1500 runs of equal modes have a crossing", alarms)
-	}
+	must.True(t, alarms <= 15, "%d of 1500 runs of equal modes have a crossing", alarms)
 }
 
 // A run of a study with a list of flows records its curve and its crossings, and judging it
@@ -187,9 +182,7 @@ func TestEvaluateConcurrency(t *testing.T) {
 	s := study.Study{Modes: study.ModesOf("host", "veth"), Blocks: 6, Margin: 0.05, Workloads: []study.Workload{{ID: "rr", Kind: "tcp_rr", FlowCounts: study.Counts{1, 16, 256}}}}
 	in := analysis.Evidence{Study: s, Trials: curves(of, "transaction_rate", 6, 0.01, crossesAt(12, 0.1), rand.New(rand.NewPCG(5, 5))), Lab: true}
 	run := analysis.Evaluate(result.Run{Status: result.RunComplete, Modes: blocks.HostAnd()}, in)
-	if len(run.Concurrencies) != 1 || len(run.Concurrencies[0].Crossings) != 1 || len(run.Cells) != 6 {
-		t.Fatalf("%d cells, %+v", len(run.Cells), run.Concurrencies)
-	}
+	must.Require(t, len(run.Concurrencies) == 1 && len(run.Concurrencies[0].Crossings) == 1 && len(run.Cells) == 6, "%d cells, %+v", len(run.Cells), run.Concurrencies)
 	if again := analysis.Evaluate(run, in); !reflect.DeepEqual(again.Concurrencies, run.Concurrencies) {
 		t.Errorf("judged again: %+v", again.Concurrencies)
 	}
@@ -231,7 +224,6 @@ func TestCrossingOfSetups(t *testing.T) {
 	}
 	by, blind := float64(covered[true])/float64(found[true]), float64(covered[false])/float64(found[false])
 	t.Logf("covered by set-ups %.3f of %d, by blocks %.3f of %d", by, found[true], blind, found[false])
-	if by < 0.93 || blind > 0.90 || found[true] < sessions*8/10 {
-		t.Errorf("the intervals of %d crossings cover %.3f by set-ups, of %d %.3f by blocks", found[true], by, found[false], blind)
-	}
+	must.True(t, by >= 0.93 && blind <= 0.90 && found[true] >= sessions*8/10,
+		"the intervals of %d crossings cover %.3f by set-ups, of %d %.3f by blocks", found[true], by, found[false], blind)
 }

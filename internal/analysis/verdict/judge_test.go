@@ -27,9 +27,8 @@ func TestAdded(t *testing.T) {
 		return cells[1].Added
 	}
 	got := added("transaction_rate", Rule{Margin: 0.05})
-	if got == nil || got.CI == nil || got.Unit != "s/transaction" || got.N != 3 || math.Abs(got.Value-25e-6/3) > 1e-9 || got.CI[0] > got.Value || got.CI[1] < got.Value {
-		t.Fatalf("added %+v", got)
-	}
+	must.Require(t, got != nil && got.CI != nil && got.Unit == "s/transaction" && got.N == 3 && math.Abs(got.Value-25e-6/3) <= 1e-9 && got.CI[0] <= got.Value && got.CI[1] >= got.Value,
+		"added %+v", got)
 	if got := added("rtt_p50", Rule{Margin: 0.05}); got == nil || got.Unit != "s" || got.Value >= 0 {
 		t.Errorf("round trip: %+v", got)
 	}
@@ -40,9 +39,7 @@ func TestAdded(t *testing.T) {
 	}
 	// Of several exchanges at once, or on a schedule, the rate tells the time of none; a latency is one all the same.
 	serial = nil
-	if added("transaction_rate", Rule{Margin: 0.05}) != nil || added("rtt_p50", Rule{Margin: 0.05}) == nil {
-		t.Error("the inverse of a rate of concurrent exchanges is no time")
-	}
+	must.True(t, added("transaction_rate", Rule{Margin: 0.05}) == nil && added("rtt_p50", Rule{Margin: 0.05}) != nil, "the inverse of a rate of concurrent exchanges is no time")
 	s := study.Study{Workloads: []study.Workload{{ID: "one", Kind: "tcp_rr", Flows: 1}, {ID: "many", Kind: "tcp_rr", Flows: 16}, {ID: "paced", Kind: "tcp_rr", Flows: 1, TransactionRate: 1000},
 		{ID: "pairs", Kind: "tcp_rr", Flows: 1, Pairs: 2}, {ID: "udp", Kind: "udp_rr"}}}
 	must.Equal(t, []string{"one", "udp"}, SerialWorkloads(s))
@@ -78,9 +75,7 @@ func TestCellsKnownAnswer(t *testing.T) {
 		},
 	}
 	must.Equal(t, want, cells, blocks.Approx())
-	if len(warnings) > 0 {
-		t.Error(warnings)
-	}
+	must.True(t, len(warnings) == 0, "%v", warnings)
 }
 
 // brief is what a verdict test looks at.
@@ -231,7 +226,5 @@ func TestCellsHolm(t *testing.T) {
 		return math.NaN()
 	}
 	alone, three := p("a"), p("a", "b", "c")
-	if !(alone > 0.017 && alone < 0.05) || math.Abs(three-3*alone) > 1e-12 {
-		t.Errorf("p alone %g, among three Alike %g", alone, three)
-	}
+	must.True(t, alone > 0.017 && alone < 0.05 && math.Abs(three-3*alone) <= 1e-12, "p alone %g, among three Alike %g", alone, three)
 }

@@ -63,8 +63,6 @@ func FuzzParseLimit(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		l, err := ParseLimit(text)
-		if err == nil && (l.Mode == "" || l.Workload == "" || !strings.HasPrefix(l.Text, l.Mode+"."+l.Workload+".") || !readings.Finite(l.Bound)) {
-			t.Errorf("%q: %+v", text, l)
-		}
+		must.True(t, err != nil || l.Mode != "" && l.Workload != "" && strings.HasPrefix(l.Text, l.Mode+"."+l.Workload+".") && readings.Finite(l.Bound), "%q: %+v", text, l)
 	})
 }

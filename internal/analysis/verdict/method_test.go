@@ -9,6 +9,7 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/testkit/blocks"
+	"tare/internal/testkit/must"
 )
 
 // session makes the trials of some modes that all do the same: log-normal noise of
@@ -79,13 +80,10 @@ func TestLossyTrials(t *testing.T) {
 		upper         float64
 	}{{0, 21, 0.132946}, {1, 5, 0.657408}} {
 		c := cells[i]
-		if c.Lossy == nil || c.Lossy.Lossy != want.lossy || c.Lossy.Trials != want.trials || math.Abs(c.Lossy.Upper-want.upper) > 1e-6 {
-			t.Errorf("%s: %+v, want %+v", c.Mode, c.Lossy, want)
-		}
+		must.True(t, c.Lossy != nil && c.Lossy.Lossy == want.lossy && c.Lossy.Trials == want.trials && math.Abs(c.Lossy.Upper-want.upper) <= 1e-6,
+			"%s: %+v, want %+v", c.Mode, c.Lossy, want)
 	}
-	if cells[0].CI != nil || *cells[0].Value != 0 {
-		t.Errorf("no loss seen has the interval %v", cells[0].CI)
-	}
+	must.True(t, cells[0].CI == nil && *cells[0].Value == 0, "no loss seen has the interval %v", cells[0].CI)
 	if other, _ := Cells(blocks.HostAnd(), []string{"stream"}, blocks.Rows("host", "goodput", 1, 2), Rule{}); other[0].Lossy != nil {
 		t.Error("goodput counts lossy trials")
 	}
@@ -122,9 +120,7 @@ func TestInterruptedSession(t *testing.T) {
 		}
 	}
 	whole, _ := Cells(modes, []string{"stream"}, kept, Rule{Margin: 0.05})
-	if whole[1].N != 2 || whole[3].N != 2 {
-		t.Errorf("%+v", whole)
-	}
+	must.True(t, whole[1].N == 2 && whole[3].N == 2, "%+v", whole)
 }
 
 // many are n trials in so many cells: 10 modes, and workloads.
@@ -158,9 +154,7 @@ func TestJudgingManyTrials(t *testing.T) {
 	if got := after.TotalAlloc - before.TotalAlloc; got > 250*n {
 		t.Errorf("%d bytes were allocated, %d a trial", got, got/n)
 	}
-	if len(cells) != 100 || cells[0].N != 1000 || len(warnings) > 0 {
-		t.Errorf("%d cells, the first of %d trials, %d warnings", len(cells), cells[0].N, len(warnings))
-	}
+	must.True(t, len(cells) == 100 && cells[0].N == 1000 && len(warnings) == 0, "%d cells, the first of %d trials, %d warnings", len(cells), cells[0].N, len(warnings))
 }
 
 func BenchmarkJudge(b *testing.B) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // An exchange of 10 us of which 0.5 us are the generator's: a mode with 15 us has 0.667 of the rate, and without them 9.5 of 14.5.
@@ -23,9 +24,7 @@ func TestOwnShares(t *testing.T) {
 	in.Trials = append(in.Trials, result.Trial{Block: 1, Mode: "host", Workload: "rr", Status: result.TrialInvalid, Client: end(9)}, result.Trial{Block: 1, Mode: "host", Workload: "rr", Status: result.TrialOK})
 	cells := []result.Cell{host, cell("m", "host", 1e5/1.5, 1/1.5)}
 	got := OwnShares(in, []string{"rr"}, cells)
-	if len(got) != 1 || math.Abs(got[0].Share-0.05) > 1e-12 || len(got[0].Modes) != 1 || math.Abs(got[0].Modes[0].Ratio-9.5/14.5) > 1e-12 {
-		t.Errorf("%+v", got)
-	}
+	must.True(t, len(got) == 1 && math.Abs(got[0].Share-0.05) <= 1e-12 && len(got[0].Modes) == 1 && math.Abs(got[0].Modes[0].Ratio-9.5/14.5) <= 1e-12, "%+v", got)
 	serial := in
 	in.Serial = nil
 	if got := OwnShares(in, []string{"rr"}, cells); len(got) != 1 || !got[0].Overlapping || math.Abs(got[0].Share-0.05) > 1e-12 || got[0].Modes != nil {
@@ -48,8 +47,6 @@ func TestOwnShares(t *testing.T) {
 		}
 		got := OwnShares(serial, []string{"rr"}, cells)
 		text, err := json.Marshal(got)
-		if err != nil || string(text) != `[{"workload":"rr","baseline":"host"}]` {
-			t.Errorf("%s: %s, %v", name, text, err)
-		}
+		must.True(t, err == nil && string(text) == `[{"workload":"rr","baseline":"host"}]`, "%s: %s, %v", name, text, err)
 	}
 }

@@ -54,9 +54,7 @@ func TestRankingKnownAnswer(t *testing.T) {
 		}
 	}
 	got := ranked(named("ctrl", "trt1", "trt2"), trials, Rule{Margin: 0.05, Pairing: PairNone})
-	if len(got) != 1 {
-		t.Fatalf("%+v", got)
-	}
+	must.Require(t, len(got) == 1, "%+v", got)
 	must.Equal(t, []string{"trt2 a", "ctrl ab", "trt1 b"}, inOrder(got[0]))
 	if m := got[0].Modes[1]; got[0].Pairs != 3 || got[0].Apart != 1 || m.N != 10 || math.Abs(*m.Value/math.Exp(5.032)-1) > 1e-9 || m.CI == nil ||
 		math.Abs(*m.Median-(math.Exp(5.14)+math.Exp(5.17))/2) > 1e-9 {
@@ -82,9 +80,7 @@ func TestRankingIsPairedAndByBaseline(t *testing.T) {
 		}
 	}
 	got := ranked(modes, trials, Rule{Margin: 0.05})
-	if len(got) != 1 || got[0].Baseline != "host" || got[0].Metric != "rtt_p50" || got[0].Better != result.Lower {
-		t.Fatalf("%+v", got)
-	}
+	must.Require(t, len(got) == 1 && got[0].Baseline == "host" && got[0].Metric == "rtt_p50" && got[0].Better == result.Lower, "%+v", got)
 	must.Equal(t, []string{"a a", "b b", "c c"}, inOrder(got[0]))
 	loose := ranked(modes, trials, Rule{Margin: 0.05, Pairing: PairNone})
 	must.Equal(t, []string{"a a", "b a", "c a"}, inOrder(loose[0]))
@@ -106,9 +102,7 @@ func TestRankingLeavesOut(t *testing.T) {
 		"a huge ratio": {blocks.Rows("late", "goodput", 1e-300, 1e-300, 1e-300), Rule{Pairing: PairNone}, ""},
 	} {
 		got := ranked(named("a", "late", "b", "c"), blocks.Join(full, c.trials), c.rule)
-		if len(got) != 1 {
-			t.Fatalf("%s: %+v", name, got)
-		}
+		must.Require(t, len(got) == 1, "%s: %+v", name, got)
 		want := []result.Unranked{{Mode: "late", Reason: c.why}}
 		if c.why == "" { // a ratio of 1e302 is finite
 			want = nil
@@ -160,9 +154,7 @@ func TestRankingIsBounded(t *testing.T) {
 			}
 		}
 		got := ranked(modes, trials, Rule{Margin: 0.05})
-		if len(got) != 1 {
-			t.Fatalf("%d modes: %d rankings", n, len(got))
-		}
+		must.Require(t, len(got) == 1, "%d modes: %d rankings", n, len(got))
 		if r := got[0]; n <= most && (r.Reason != "" || r.Pairs != most*(most-1)/2 || len(r.Modes) != most) ||
 			n > most && (r.Reason != fmt.Sprintf("%d modes are too many to compare each with each other: at most %d are", n, most) || len(r.Modes)+len(r.Unranked) > 0) {
 			t.Errorf("%d modes: %q, %d pairs, %d modes", n, r.Reason, r.Pairs, len(r.Modes))
@@ -196,24 +188,16 @@ func TestLettersAgreeWithTests(t *testing.T) {
 				ps, shared = append(ps, l.P()), append(shared, strings.ContainsAny(a.Letters, b.Letters))
 			}
 		}
-		if r.Pairs != len(ps) || len(ps) != n*(n-1)/2 {
-			t.Fatalf("%d modes: %d pairs, %d in the ranking", n, len(ps), r.Pairs)
-		}
+		must.Require(t, r.Pairs == len(ps) && len(ps) == n*(n-1)/2, "%d modes: %d pairs, %d in the ranking", n, len(ps), r.Pairs)
 		apart := 0
 		for i, p := range stats.Holm(ps) {
 			if p < 0.05 {
 				apart++
 			}
-			if shared[i] == (p < 0.05) {
-				t.Errorf("%d modes: a pair with p %.4f shares a letter: %t", n, p, shared[i])
-			}
+			must.True(t, shared[i] != (p < 0.05), "%d modes: a pair with p %.4f shares a letter: %t", n, p, shared[i])
 		}
-		if r.Apart != apart || r.Detectable == nil || *r.Detectable <= 0 {
-			t.Errorf("%d modes: %d pairs apart, want %d; detectable %v", n, r.Apart, apart, r.Detectable)
-		}
-		if !slices.IsSortedFunc(r.Modes, func(a, b result.Ranked) int { return int(math.Copysign(1, *b.Value-*a.Value)) }) {
-			t.Errorf("not the best first: %+v", r.Modes)
-		}
+		must.True(t, r.Apart == apart && r.Detectable != nil && *r.Detectable > 0, "%d modes: %d pairs apart, want %d; detectable %v", n, r.Apart, apart, r.Detectable)
+		must.True(t, slices.IsSortedFunc(r.Modes, func(a, b result.Ranked) int { return int(math.Copysign(1, *b.Value-*a.Value)) }), "not the best first: %+v", r.Modes)
 		must.Get(store.EncodeRun(result.Run{Rankings: []result.Ranking{r}}))(t)
 	}
 }
@@ -265,11 +249,7 @@ func TestFalseRankings(t *testing.T) {
 		}
 		rate := float64(wrong) / sessions
 		t.Logf("%s: a false difference in %.2f %%, %d of %d true ones found", name, 100*rate, apart, differing)
-		if rate > 0.067 || rate < 0.01 {
-			t.Errorf("%s: a false difference in %.2f %% of sessions", name, 100*rate)
-		}
-		if float64(apart) < 0.99*float64(differing) {
-			t.Errorf("%s: %d of %d pairs that differ are told apart", name, apart, differing)
-		}
+		must.True(t, rate <= 0.067 && rate >= 0.01, "%s: a false difference in %.2f %% of sessions", name, 100*rate)
+		must.True(t, float64(apart) >= 0.99*float64(differing), "%s: %d of %d pairs that differ are told apart", name, apart, differing)
 	}
 }

@@ -37,22 +37,16 @@ func TestSensitivity(t *testing.T) {
 		return Input{Modes: modes, Workloads: []string{"s"}, Trials: trials, Rule: Rule{Margin: 0.05}}
 	}
 	got := Sensitivity(in(0), s)
-	if len(got) != 1 || len(got[0].Settings) != 3 {
-		t.Fatalf("%+v", got)
-	}
+	must.Require(t, len(got) == 1 && len(got[0].Settings) == 3, "%+v", got)
 	must.EqualFor(t, "mode, baseline, workload and metric", "m host s goodput", got[0].Mode+" "+got[0].Baseline+" "+got[0].Workload+" "+got[0].Metric)
 	for i, want := range []struct {
 		text  string
 		ratio float64
 	}{{"writes of 128KiB, buffers of 1MiB, one core", 0.7}, {"writes of 16KiB", 0.58}, {"two cores", 0.75}} {
 		p := got[0].Settings[i]
-		if p.Setting != want.text || p.Ratio < want.ratio || p.Ratio > want.ratio*1.01 || p.Blocks != 4 || p.CI == nil {
-			t.Errorf("%+v, want %+v", p, want)
-		}
+		must.True(t, p.Setting == want.text && p.Ratio >= want.ratio && p.Ratio <= want.ratio*1.01 && p.Blocks == 4 && p.CI != nil, "%+v, want %+v", p, want)
 	}
-	if got[0].Low != got[0].Settings[1].Ratio || got[0].High != got[0].Settings[2].Ratio {
-		t.Errorf("from %g to %g", got[0].Low, got[0].High)
-	}
+	must.True(t, got[0].Low == got[0].Settings[1].Ratio && got[0].High == got[0].Settings[2].Ratio, "from %g to %g", got[0].Low, got[0].High)
 	if one := Sensitivity(in(1), s); len(one) != 1 || len(one[0].Settings) != 2 {
 		t.Errorf("with one CPU: %+v", one)
 	}

@@ -34,9 +34,7 @@ func cellOf(t *testing.T, trials []result.Trial) result.Cell {
 	t.Helper()
 	cells, _ := verdict.Cells(verdict.Alike(1), []string{"rr"}, trials, verdict.Rule{Margin: 0.05})
 	i := slices.IndexFunc(cells, func(c result.Cell) bool { return c.Mode == "mode0" && c.Metric == "transaction_rate" })
-	if i < 0 {
-		t.Fatalf("no cell of the mode: %+v", cells)
-	}
+	must.Require(t, i >= 0, "no cell of the mode: %+v", cells)
 	return cells[i]
 }
 
@@ -48,9 +46,7 @@ func TestSetupsAreTheReplicates(t *testing.T) {
 	whole := cellOf(t, sessionOf(each, threes))
 	must.Equal(t, 9, whole.N)
 	must.Equal(t, 3, whole.Setups)
-	if math.Abs(whole.DF-2) > 1e-9 {
-		t.Errorf("the interval of three equal set-ups has %v degrees of freedom, not 2", whole.DF)
-	}
+	must.True(t, math.Abs(whole.DF-2) <= 1e-9, "the interval of three equal set-ups has %v degrees of freedom, not 2", whole.DF)
 
 	unknown := sessionOf(each, threes)
 	for i := range unknown {
@@ -59,12 +55,8 @@ func TestSetupsAreTheReplicates(t *testing.T) {
 	old := cellOf(t, unknown)
 	must.Equal(t, 0, old.Setups)
 	must.Equal(t, *whole.Ratio, *old.Ratio)
-	if width(whole) < 2*width(old) {
-		t.Errorf("the interval of three set-ups is %v, that of nine blocks %v", whole.RatioCI, old.RatioCI)
-	}
-	if math.Log(whole.CI[1]/whole.CI[0]) < 2*math.Log(old.CI[1]/old.CI[0]) {
-		t.Errorf("the interval of the value is %v, that of nine blocks %v", whole.CI, old.CI)
-	}
+	must.True(t, width(whole) >= 2*width(old), "the interval of three set-ups is %v, that of nine blocks %v", whole.RatioCI, old.RatioCI)
+	must.True(t, math.Log(whole.CI[1]/whole.CI[0]) >= 2*math.Log(old.CI[1]/old.CI[0]), "the interval of the value is %v, that of nine blocks %v", whole.CI, old.CI)
 	if added, was := whole.Added, old.Added; added != nil && was != nil && added.CI[1]-added.CI[0] < 2*(was.CI[1]-was.CI[0]) {
 		t.Errorf("the interval of the added time is %v, that of nine blocks %v", added.CI, was.CI)
 	}
@@ -110,9 +102,7 @@ func TestSetupsOfIdenticalModes(t *testing.T) {
 func TestSetupsInEveryInterval(t *testing.T) {
 	each, threes := []int{1, 2, 3, 4, 5, 6, 7, 8, 9}, []int{1, 1, 1, 2, 2, 2, 3, 3, 3}
 	log := func(ci *result.Interval) float64 {
-		if ci == nil {
-			t.Fatal("no interval")
-		}
+		must.Require(t, ci != nil, "no interval")
 		return math.Log(ci[1] / ci[0])
 	}
 	widths := func(trials []result.Trial) map[string]float64 {
@@ -145,8 +135,6 @@ func TestSetupsInEveryInterval(t *testing.T) {
 	got, plain := widths(shared), widths(alone)
 	must.Equal(t, 5, len(got))
 	for what, w := range got {
-		if w < 1.5*plain[what] || !(plain[what] > 0) {
-			t.Errorf("%s: %g with set-ups, %g without", what, w, plain[what])
-		}
+		must.True(t, w >= 1.5*plain[what] && plain[what] > 0, "%s: %g with set-ups, %g without", what, w, plain[what])
 	}
 }

@@ -59,9 +59,7 @@ func tailCell(t *testing.T, trials []result.Trial, mode, metric string) *result.
 // trials; the 99th stays that of the others.
 func TestTails(t *testing.T) {
 	c := tailCell(t, tailStudy(false), "mode0", "rtt_p999")
-	if c == nil || c.Value == nil || c.Ratio != nil || c.Verdict != "" || c.Unjudged != noTails {
-		t.Errorf("without the pass: %+v", c)
-	}
+	must.True(t, c != nil && c.Value != nil && c.Ratio == nil && c.Verdict == "" && c.Unjudged == noTails, "without the pass: %+v", c)
 	if p99 := tailCell(t, tailStudy(true), "mode0", "rtt_p99"); p99 == nil || *p99.Value != 40e-6 && math.Abs(*p99.Value-40e-6) > 1e-9 || p99.Tail != nil {
 		t.Errorf("the 99th percentile: %+v", p99)
 	}
@@ -74,9 +72,7 @@ func TestTails(t *testing.T) {
 		must.Equal(t, result.Tail{Rate: 5000, Exchanges: 8 * 15000, Above: c.Tail.Above}, *c.Tail)
 	}
 	host := tailCell(t, tailStudy(true), "host", "rtt_p999")
-	if host == nil || host.Verdict != "" || host.CI == nil || !(host.CI[0] < *host.Value && *host.Value < host.CI[1]) {
-		t.Errorf("the host: %+v", host)
-	}
+	must.True(t, host != nil && host.Verdict == "" && host.CI != nil && host.CI[0] < *host.Value && *host.Value < host.CI[1], "the host: %+v", host)
 }
 
 // A generator that left out requests, lost exchanges and too few of them are no verdict, or a lower bound.

@@ -56,12 +56,9 @@ func TestGuestClock(t *testing.T) {
 		if tr.Seq == within {
 			ok = tr.Status == result.TrialInvalid && strings.Contains(tr.Reason, "the clock was set by")
 		}
-		if !ok || tr.Started.Before(at) || tr.Traffic < tr.Window || tr.Elapsed < tr.Traffic || tr.Metrics["transaction_rate"] <= 0 {
-			t.Errorf("trial %d, after %v: %s at %v, %s; window %g, traffic %g, elapsed %g s", tr.Seq, at, tr.Status, tr.Started, tr.Reason, tr.Window, tr.Traffic, tr.Elapsed)
-		}
+		must.True(t, ok && !tr.Started.Before(at) && tr.Traffic >= tr.Window && tr.Elapsed >= tr.Traffic && tr.Metrics["transaction_rate"] > 0,
+			"trial %d, after %v: %s at %v, %s; window %g, traffic %g, elapsed %g s", tr.Seq, at, tr.Status, tr.Started, tr.Reason, tr.Window, tr.Traffic, tr.Elapsed)
 		at, measured = tr.Started, measured+tr.Settle+tr.Elapsed
 	}
-	if measured > took.Seconds() {
-		t.Errorf("the trials took %g s of %v", measured, took)
-	}
+	must.True(t, measured <= took.Seconds(), "the trials took %g s of %v", measured, took)
 }

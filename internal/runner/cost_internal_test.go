@@ -175,9 +175,7 @@ func TestPriceOfASearch(t *testing.T) {
 		tr.search.costs = append(tr.search.costs, stepCost{load: req.Load, gbit: 0.1, flowing: req.Duration, spent: evidence.CPUTime{evidence.LocalKernel: spent(t, 1000, 100)}})
 	}
 	lower := state.Outcomes()[0].Lower
-	if lower == nil {
-		t.Fatal("the search has no answer")
-	}
+	must.Require(t, lower != nil, "the search has no answer")
 	at, long := 0, 0.0
 	for i := range tr.search.costs {
 		if c := &tr.search.costs[i]; c.load == *lower {
@@ -185,9 +183,7 @@ func TestPriceOfASearch(t *testing.T) {
 			c.spent = evidence.CPUTime{evidence.LocalKernel: spent(t, 1000, 40)}
 		}
 	}
-	if at == 0 || at == len(tr.search.costs) {
-		t.Fatalf("%d of %d steps are at the rate found", at, len(tr.search.costs))
-	}
+	must.Require(t, at != 0 && at != len(tr.search.costs), "%d of %d steps are at the rate found", at, len(tr.search.costs))
 	o.RecordCPUCost(tr.observed, tr.cpuUse())
 	if got := tr.out.Metrics[result.CPUCost]; math.Abs(got-3) > 1e-9 {
 		t.Errorf("cost %g, want 0.4 less 0.1 CPU s for 0.1 Gbit each", got)

@@ -82,9 +82,7 @@ func TestPilotLeavesLongerWarmup(t *testing.T) {
 	s := piloted(map[string]float64{"host": 1}, "host")
 	s.study.Workloads[0].Warmup = study.WaitOf(3200 * time.Millisecond)
 	must.Do(t, s.runs(t))
-	if len(s.run.Pilots) != 1 || s.trials[1].Warmup != 3.2 {
-		t.Errorf("pilots %+v, a trial with %g s of warm-up", s.run.Pilots, s.trials[1].Warmup)
-	}
+	must.True(t, len(s.run.Pilots) == 1 && s.trials[1].Warmup == 3.2, "pilots %+v, a trial with %g s of warm-up", s.run.Pilots, s.trials[1].Warmup)
 }
 
 // From block 2 on the cost pass has every mode at one rate, half of the slowest mode's; the stopping
@@ -95,9 +93,7 @@ func TestCostPass(t *testing.T) {
 	s.study.CostPass = study.CostPass{Rate: study.PassAuto, FromBlock: 2, Every: 1, Times: 1, Warmup: study.WaitOf(100 * time.Millisecond), Duration: study.Duration(500 * time.Millisecond)}
 	must.Do(t, s.runs(t))
 	c := s.run.CostPass
-	if c == nil || c.Missing != "" || c.Block != 1 || c.Workload != "tcp_stream" || c.Of != "netns/macvlan" || c.Rate < 2.2e9 || c.Rate > 2.24e9 {
-		t.Fatalf("cost pass %+v", c)
-	}
+	must.Require(t, c != nil && c.Missing == "" && c.Block == 1 && c.Workload == "tcp_stream" && c.Of == "netns/macvlan" && c.Rate >= 2.2e9 && c.Rate <= 2.24e9, "cost pass %+v", c)
 	n := map[string]int{}
 	for _, tr := range s.trials {
 		switch {
@@ -124,13 +120,9 @@ func TestTailPass(t *testing.T) {
 			continue
 		}
 		rates[tr.TailRate]++
-		if tr.Window != 3 || tr.Workload != "tcp_rr" {
-			t.Errorf("%+v", tr)
-		}
+		must.True(t, tr.Window == 3 && tr.Workload == "tcp_rr", "%+v", tr)
 	}
-	if ordinary != 4 || len(rates) != 1 {
-		t.Fatalf("%d trials, and those of the tail pass by rate %v", ordinary, rates)
-	}
+	must.Require(t, ordinary == 4 && len(rates) == 1, "%d trials, and those of the tail pass by rate %v", ordinary, rates)
 	least := math.Inf(1)
 	for _, c := range s.run.Cells {
 		if c.Metric == "transaction_rate" {
@@ -139,16 +131,12 @@ func TestTailPass(t *testing.T) {
 		}
 	}
 	for rate, n := range rates {
-		if n != 16 || rate > least/2*1.02 || rate < least/2*0.98 {
-			t.Errorf("%d trials at %g/s, half of %g/s", n, rate, least)
-		}
+		must.True(t, n == 16 && rate <= least/2*1.02 && rate >= least/2*0.98, "%d trials at %g/s, half of %g/s", n, rate, least)
 	}
 	resumed := scriptOf("host", "netns/bridge")
 	resumed.study.Tails, resumed.earlier = study.On, s.trials[:len(s.trials)-5]
 	must.Do(t, resumed.runs(t))
-	if len(resumed.trials) != 5 || resumed.trials[0].TailRate != s.trials[len(s.trials)-1].TailRate {
-		t.Errorf("resumed: %d trials, %+v", len(resumed.trials), resumed.trials)
-	}
+	must.True(t, len(resumed.trials) == 5 && resumed.trials[0].TailRate == s.trials[len(s.trials)-1].TailRate, "resumed: %d trials, %+v", len(resumed.trials), resumed.trials)
 }
 
 // Every 500th request of a path takes 100 ms, so that this is its 99.9th percentile: the pass gives it in an interval, with a
@@ -174,20 +162,15 @@ func TestTailPassJudges(t *testing.T) {
 		}
 		must.Do(t, s.runs(t))
 		at := slices.IndexFunc(s.run.Cells, func(c result.Cell) bool { return c.Metric == "rtt_p999" && c.Mode == "netns/bridge" })
-		if at < 0 {
-			t.Fatalf("no 99.9th percentile: %+v", s.run.Cells)
-		}
+		must.Require(t, at >= 0, "no 99.9th percentile: %+v", s.run.Cells)
 		c := s.run.Cells[at]
 		if tails == study.Off {
-			if c.Value == nil || math.Abs(*c.Value-2e-6) > 1e-12 || c.Ratio != nil || c.Verdict != "" || c.Tail != nil {
-				t.Errorf("without the pass: %+v", c)
-			}
+			must.True(t, c.Value != nil && math.Abs(*c.Value-2e-6) <= 1e-12 && c.Ratio == nil && c.Verdict == "" && c.Tail == nil, "without the pass: %+v", c)
 			must.Contain(t, c.Unjudged, "not judged: it needs the tail pass (--tails)")
 			continue
 		}
-		if c.CI == nil || c.CI[0] > 0.1 || c.CI[1] < 0.1 || c.CI[1] > 1.05*c.CI[0] || c.Verdict != result.Worse || c.Unjudged != "" {
-			t.Errorf("with the pass: %+v, interval %v", c, c.CI)
-		}
+		must.True(t, c.CI != nil && c.CI[0] <= 0.1 && c.CI[1] >= 0.1 && c.CI[1] <= 1.05*c.CI[0] && c.Verdict == result.Worse && c.Unjudged == "",
+			"with the pass: %+v, interval %v", c, c.CI)
 		must.Equal(t, int64(8*15000), c.Tail.Exchanges)
 	}
 }
@@ -223,14 +206,10 @@ func TestNames(t *testing.T) {
 	one, vm := s.mode("one"), s.mode("vm")
 	must.EqualFor(t, one, []any{"netns/bridge", "mine", "as asked", "raw", result.ModeMeasured}, []any{one.Mode, one.Title, one.Description, one.Baseline, one.Status})
 	must.EqualFor(t, fmt.Sprintf("%+v, trials %+v", vm, s.run.Trials), []any{result.ModeUnsupported, "it is not to be had", 6}, []any{vm.Status, vm.Reason, s.run.Trials.OK})
-	if len(s.run.Scenarios) != 3 || s.run.Scenarios[1] != (result.Scenario{ID: "B", Title: "the one", Mode: "one", Workload: "tcp_rr"}) {
-		t.Errorf("scenarios %+v", s.run.Scenarios)
-	}
+	must.True(t, len(s.run.Scenarios) == 3 && s.run.Scenarios[1] == (result.Scenario{ID: "B", Title: "the one", Mode: "one", Workload: "tcp_rr"}), "scenarios %+v", s.run.Scenarios)
 	for id, figures := range map[string]bool{"B/A": true, "modes": true, "V/A": false} {
 		i := slices.IndexFunc(s.run.Comparisons, func(c result.Comparison) bool { return c.ID == id })
-		if i < 0 || figures != (s.run.Comparisons[i].Ratio != nil) || figures == (s.run.Comparisons[i].Reason != "") {
-			t.Errorf("comparison %s: %+v", id, s.run.Comparisons)
-		}
+		must.True(t, i >= 0 && figures == (s.run.Comparisons[i].Ratio != nil) && figures != (s.run.Comparisons[i].Reason != ""), "comparison %s: %+v", id, s.run.Comparisons)
 	}
 	must.Contain(t, s.warned("limits_skipped"), "raw, one, two, vm,")
 }

@@ -38,13 +38,9 @@ func TestAloneDropReasons(t *testing.T) {
 			Warmup: study.WaitOf(20 * time.Millisecond), Duration: study.Duration(400 * time.Millisecond),
 		})
 	}, nil)
-	if run.Trials.OK != 4 {
-		t.Fatalf("trials %+v", trials)
-	}
+	must.Require(t, run.Trials.OK == 4, "trials %+v", trials)
 	for _, w := range run.Warnings {
-		if strings.Contains(w.Text, "drop reasons") {
-			t.Errorf("warned: %s", w.Text)
-		}
+		must.True(t, !strings.Contains(w.Text, "drop reasons"), "warned: %s", w.Text)
 	}
 	for _, tr := range trials {
 		if tr.Losses == nil || tr.Losses.Lost == 0 {

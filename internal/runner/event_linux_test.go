@@ -77,9 +77,7 @@ func TestEventsOfALab(t *testing.T) {
 		gap, has := tr.Metrics[result.LongestGap]
 		rate, rated := tr.Metrics["transaction_rate"]
 		if tr.Workload == "http_" {
-			if tr.Event != nil || has || !rated {
-				t.Errorf("without an event: %+v, a gap of %g s, %g/s", tr.Event, gap, rate)
-			}
+			must.True(t, tr.Event == nil && !has && rated, "without an event: %+v, a gap of %g s, %g/s", tr.Event, gap, rate)
 			continue
 		}
 		e := tr.Event
@@ -106,9 +104,7 @@ func TestEventsOfALab(t *testing.T) {
 			}
 		}
 	}
-	if valid != 5*len(modes) {
-		t.Errorf("trials: %v", outcomes(trials))
-	}
+	must.True(t, valid == 5*len(modes), "trials: %v", outcomes(trials))
 }
 
 // The server behind a published port is replaced by another one: each answers in its turn, the path is proven for both, and each trial
@@ -203,9 +199,7 @@ func TestEventsThatFail(t *testing.T) {
 		must.ContainFor(t, c.name, m.Reason, c.reason)
 		must.EqualFor(t, c.name+": undone", c.undone, undone.Load())
 		for _, tr := range trials {
-			if tr.Status == result.TrialOK || len(tr.Metrics) > 0 {
-				t.Errorf("%s: %+v", c.name, tr)
-			}
+			must.True(t, tr.Status != result.TrialOK && len(tr.Metrics) == 0, "%s: %+v", c.name, tr)
 		}
 	}
 
@@ -229,7 +223,5 @@ func TestModeWithoutTheEvent(t *testing.T) {
 	m := modeOf(t, run, "host-local")
 	must.Equal(t, result.ModeUnsupported, m.Status)
 	must.Contain(t, m.Reason, "it has no event policy_added, and no other")
-	if len(trials) == 0 || slices.ContainsFunc(trials, func(tr result.Trial) bool { return tr.Mode != "host" }) {
-		t.Errorf("trials %v", outcomes(trials))
-	}
+	must.True(t, len(trials) != 0 && !slices.ContainsFunc(trials, func(tr result.Trial) bool { return tr.Mode != "host" }), "trials %v", outcomes(trials))
 }

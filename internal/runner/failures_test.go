@@ -43,16 +43,10 @@ func TestFailedConnections(t *testing.T) {
 				return nft(l.B.NS, "table inet spoil {\nchain c { type filter hook input priority 10; policy accept; "+tt.rule+"; }\n}\n")
 			}}, []string{"host"}, func(s *study.Study) { s.Workloads = []study.Workload{tt.w} }, nil)
 			for _, tr := range trials {
-				if tr.Status != result.TrialOK || tr.Attempts == nil {
-					t.Fatalf("no attempts: %v", outcomes(trials))
-				}
-				if !tt.holds(*tr.Attempts) {
-					t.Errorf("%+v", *tr.Attempts)
-				}
+				must.Require(t, tr.Status == result.TrialOK && tr.Attempts != nil, "no attempts: %v", outcomes(trials))
+				must.True(t, tt.holds(*tr.Attempts), "%+v", *tr.Attempts)
 			}
-			if len(run.Attempts) != 1 {
-				t.Fatalf("%+v", run.Attempts)
-			}
+			must.Require(t, len(run.Attempts) == 1, "%+v", run.Attempts)
 			s := run.Attempts[0]
 			must.Equal(t, *trials[0].Attempts, s.Attempts)
 			if v := s.FailedShare; math.Round(v.Value*float64(s.Tried)) != float64(s.Failed()) || !(v.High > v.Value) {

@@ -45,9 +45,7 @@ func TestSliceThatHangs(t *testing.T) {
 func TestSlowSlicesHaveTime(t *testing.T) {
 	w := study.Workload{Kind: "tcp_stream", Slice: study.Duration(125 * time.Millisecond), Duration: study.Duration(15 * time.Second)}
 	r, tr := alone(0, w)
-	if !tr.Sliced() {
-		t.Fatal("the trial is not interleaved")
-	}
+	must.Require(t, tr.Sliced(), "the trial is not interleaved")
 	slow := time.Duration(tr.Rounds()) * 2 * tr.Workload.Slice.Std() // each takes as long again
 	if got := r.longest(tr.Trial); got < slow {
 		t.Errorf("it may take %s, want %s and more", got, slow)
@@ -83,9 +81,8 @@ func TestSlowModeUsesItsOwnTime(t *testing.T) {
 		if took := time.Since(began); slices != fast.Rounds() || took > limit {
 			t.Errorf("the fast mode completed %d of %d slices (%v) in %s, limit %s", slices, fast.Rounds(), fast.err, took, limit)
 		}
-		if slow.err == nil || !strings.Contains(slow.err.Error(), "its slices take long to end") || slow.elapsed > slow.budget {
-			t.Errorf("the slow mode took %s of %s: %v", slow.elapsed, slow.budget, slow.err)
-		}
+		must.True(t, slow.err != nil && strings.Contains(slow.err.Error(), "its slices take long to end") && slow.elapsed <= slow.budget,
+			"the slow mode took %s of %s: %v", slow.elapsed, slow.budget, slow.err)
 	})
 }
 

@@ -122,9 +122,7 @@ func TestUnsteady(t *testing.T) {
 		runWith(rules()).markInvalid(group)
 		for i, tr := range group {
 			must.EqualFor(t, fmt.Sprintf("%s: trial %d is ruled out: %q", tt.name, i, tr.invalidReason), tt.want[i], tr.invalidReason != "")
-			if tr.invalidReason != "" && !strings.HasPrefix(tr.invalidReason, "not steady: the second half differed by ") {
-				t.Errorf("%s: %q", tt.name, tr.invalidReason)
-			}
+			must.True(t, tr.invalidReason == "" || strings.HasPrefix(tr.invalidReason, "not steady: the second half differed by "), "%s: %q", tt.name, tr.invalidReason)
 		}
 		runWith(study.Invalid{Unsettled: study.Off}).markInvalid(group)
 		for _, tr := range group {

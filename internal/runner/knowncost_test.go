@@ -10,6 +10,7 @@ import (
 	"tare/internal/driver/netns"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // A cost by parts finds a known cost with the right sign and size: as many rules without effect once
@@ -32,22 +33,16 @@ func TestAloneKnownCost(t *testing.T) {
 		w.Duration = study.Duration(500 * time.Millisecond)
 	}, nil)
 	i := slices.IndexFunc(run.CostByParts.Costs, func(c result.PartCosts) bool { return c.Metric == "transaction_rate" })
-	if i < 0 {
-		t.Fatalf("no cost of a transaction: %+v", run.CostByParts)
-	}
+	must.Require(t, i >= 0, "no cost of a transaction: %+v", run.CostByParts)
 	costs := map[string]result.PartCost{}
 	for _, s := range run.CostByParts.Costs[i].Steps {
 		costs[s.With] = s
-		if s.Cost == nil || s.Cost.CI == nil {
-			t.Fatalf("%s has no cost with an interval: %+v, modes %+v", s.With, s, run.Modes)
-		}
+		must.Require(t, s.Cost != nil && s.Cost.CI != nil, "%s has no cost with an interval: %+v, modes %+v", s.With, s, run.Modes)
 		t.Logf("%s costs %.2f us (%.2f .. %.2f) a transaction more than %s", s.With, 1e6*s.Cost.Value, 1e6*s.Cost.CI[0], 1e6*s.Cost.CI[1], s.Without)
 	}
 	a, b := costs[first], costs[second]
 	for _, s := range []result.PartCost{a, b} {
-		if s.Cost.CI[0] <= 0 || s.Verdict != result.Worse {
-			t.Errorf("1000 rules more in %s: %+v, verdict %s; want a cost", s.With, s.Cost, s.Verdict)
-		}
+		must.True(t, s.Cost.CI[0] > 0 && s.Verdict == result.Worse, "1000 rules more in %s: %+v, verdict %s; want a cost", s.With, s.Cost, s.Verdict)
 	}
 	if ratio := b.Cost.Value / a.Cost.Value; ratio < 0.75 || ratio > 1.33 {
 		t.Errorf("the first 1000 rules cost %+v and the next 1000 %+v: want within a third of each other", a.Cost, b.Cost)

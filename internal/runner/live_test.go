@@ -39,9 +39,7 @@ func TestAloneHogMakesInvalid(t *testing.T) {
 	for _, tr := range trials {
 		got = append(got, fmt.Sprintf("%s %t", tr.Status, tr.Requeued))
 		t.Log(tr.Reason)
-		if tr.Status == result.TrialInvalid && !strings.HasPrefix(tr.Reason, "other programs used ") {
-			t.Errorf("reason %q", tr.Reason)
-		}
+		must.True(t, tr.Status != result.TrialInvalid || strings.HasPrefix(tr.Reason, "other programs used "), "reason %q", tr.Reason)
 	}
 	must.Equal(t, "invalid false, invalid true", strings.Join(got, ", "))
 }

@@ -39,9 +39,7 @@ func TestLoadThatFails(t *testing.T) {
 		}
 		return nil
 	})
-	if !errors.Is(tr.err, broken) || tr.err.Error() != "the tcp_stream beside it: killed" {
-		t.Error(tr.err)
-	}
+	must.True(t, errors.Is(tr.err, broken) && tr.err.Error() == "the tcp_stream beside it: killed", "%v", tr.err)
 }
 
 // A mode that cannot carry the load of a workload does not carry the workload.
@@ -71,9 +69,7 @@ func TestLoadIsJudged(t *testing.T) {
 	tr.elapsed = 2e9
 	must.Do(t, tr.judgeLoad(metrics))
 	must.Equal(t, 8000.0, metrics[result.LoadGoodput])
-	if tr.cpuUse() != nil {
-		t.Error("the CPU time of a trial with a load is related to its exchanges")
-	}
+	must.True(t, tr.cpuUse() == nil, "the CPU time of a trial with a load is related to its exchanges")
 
 	tr.load.server.Window.Received = 0
 	must.Fail(t, tr.judgeLoad(metrics), "the tcp_stream beside it: no payload received within the timed window")

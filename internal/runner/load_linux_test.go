@@ -7,6 +7,7 @@ import (
 	"tare/internal/driver/netns"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // Exchanges beside a stream over the same link: the path is proven with what both carried, and the load's goodput is about the link's rate at most.
@@ -37,7 +38,5 @@ func TestWithLoad(t *testing.T) {
 			t.Errorf("%s: %v in %d pairs", tr.Mode, tr.Metrics, len(tr.Pairs))
 		}
 	}
-	if valid == 0 {
-		t.Errorf("no valid trial: %v", outcomes(trials))
-	}
+	must.True(t, valid != 0, "no valid trial: %v", outcomes(trials))
 }

@@ -21,6 +21,7 @@ import (
 	"tare/internal/live"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
 )
 
@@ -80,9 +81,7 @@ func lose(t *testing.T, mode string, w study.Workload, change func(*study.Study)
 		}
 	}, on)
 	i := slices.IndexFunc(trials, func(tr result.Trial) bool { return tr.Status == result.TrialOK })
-	if i < 0 || trials[i].Losses == nil {
-		t.Fatalf("no trial with an account of its losses: %+v", trials)
-	}
+	must.Require(t, i >= 0 && trials[i].Losses != nil, "no trial with an account of its losses: %+v", trials)
 	t.Logf("%+v", *trials[i].Losses)
 	return trials[i]
 }
@@ -97,9 +96,7 @@ func diedAt(t *testing.T, l result.Losses, place string) {
 			there += p.Count
 		}
 	}
-	if l.Lost < 100 || l.Lost != l.Sent-l.Received || there < l.Lost/2 || there > 2*l.Lost {
-		t.Errorf("%d of %d lost datagrams are attributed to %s: %+v", there, l.Lost, place, l)
-	}
+	must.True(t, l.Lost >= 100 && l.Lost == l.Sent-l.Received && there >= l.Lost/2 && there <= 2*l.Lost, "%d of %d lost datagrams are attributed to %s: %+v", there, l.Lost, place, l)
 }
 
 // nft loads rules into a namespace.
@@ -151,19 +148,14 @@ func TestAloneLosses(t *testing.T) {
 			return nft(l.B.NS, "table inet spoil {\nchain c { type filter hook forward priority 10; policy accept; udp length > 60 @th,64,32 != 0x74617265 numgen inc mod 8 0 counter drop; }\n}\n")
 		}, nil)
 		diedAt(t, *tr.Losses, result.PlaceNetfilter)
-		if tr.Metrics["loss_ratio"] <= 0 || !slices.ContainsFunc(tr.Notes, func(n result.Note) bool { return n.Code == "lost_exchanges" }) {
-			t.Errorf("%v, notes %v", tr.Metrics, tr.Notes)
-		}
+		must.True(t, tr.Metrics["loss_ratio"] > 0 && slices.ContainsFunc(tr.Notes, func(n result.Note) bool { return n.Code == "lost_exchanges" }), "%v, notes %v", tr.Metrics, tr.Notes)
 	})
 	t.Run("generator that cannot keep up", func(t *testing.T) {
 		tr := lose(t, "host", datagrams(func(w *study.Workload) { w.Rate = 100e9 }), nil, nil, nil)
 		d := tr.Client.Datagrams
-		if tr.GeneratorLimited == nil || *tr.GeneratorLimited < 0.1 || !slices.ContainsFunc(tr.Notes, func(n result.Note) bool { return n.Code == "generator_limited" }) {
-			t.Errorf("a schedule of 12.5 M datagrams/s was kept: limited %v, notes %v", tr.GeneratorLimited, tr.Notes)
-		}
-		if d == nil || d.Slots == nil || *d.Slots-*d.MissedSlots != *d.Sent || tr.Losses.Sent != *d.Sent {
-			t.Errorf("%+v: what was missed counts as sent: %+v", d, tr.Losses)
-		}
+		must.True(t, tr.GeneratorLimited != nil && *tr.GeneratorLimited >= 0.1 && slices.ContainsFunc(tr.Notes, func(n result.Note) bool { return n.Code == "generator_limited" }),
+			"a schedule of 12.5 M datagrams/s was kept: limited %v, notes %v", tr.GeneratorLimited, tr.Notes)
+		must.True(t, d != nil && d.Slots != nil && *d.Slots-*d.MissedSlots == *d.Sent && tr.Losses.Sent == *d.Sent, "%+v: what was missed counts as sent: %+v", d, tr.Losses)
 	})
 }
 

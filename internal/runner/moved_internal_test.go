@@ -55,9 +55,7 @@ func TestRemovedDirectory(t *testing.T) {
 	for trial, measured := range map[int]int{1: 1, 4: 4} {
 		s := after(t, trial, os.RemoveAll)
 		err := s.runs(t)
-		if !errors.Is(err, store.ErrGone) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("after trial %d: %v", trial, err)
-		}
+		must.True(t, errors.Is(err, store.ErrGone) && !strings.Contains(err.Error(), "\n"), "after trial %d: %v", trial, err)
 		must.EqualFor(t, "recorded", measured, len(of[live.TrialEnded](s)))
 		if end := of[live.Ended](s); len(end) != 1 || end[0].Status != result.RunFailed {
 			t.Errorf("after trial %d: it ends with %+v", trial, end)

@@ -10,6 +10,7 @@ import (
 	"tare/internal/lab"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // What a network does to packets is measured and named, and makes no trial fail that carried what it needs: a delay is in
@@ -63,9 +64,7 @@ func TestGuestNetem(t *testing.T) {
 			}}, []string{"host"}, func(s *study.Study) { s.Workloads = []study.Workload{tt.w} }, nil)
 			for _, tr := range trials {
 				if tr.Status == result.TrialOK {
-					if !tt.holds(tr) {
-						t.Errorf("%v, losses %+v", tr.Metrics, tr.Losses)
-					}
+					must.True(t, tt.holds(tr), "%v, losses %+v", tr.Metrics, tr.Losses)
 					return
 				}
 			}

@@ -66,9 +66,7 @@ func TestOutcomes(t *testing.T) {
 				t.Errorf("%s: modes %+v", name, s.run.Modes)
 			}
 			for _, cell := range s.run.Cells {
-				if cell.Mode == "netns/macvlan" && !c.cells {
-					t.Errorf("%s: the mode has the cell %+v", name, cell)
-				}
+				must.True(t, cell.Mode != "netns/macvlan" || c.cells, "%s: the mode has the cell %+v", name, cell)
 			}
 		}
 	}
@@ -197,9 +195,7 @@ func TestInvalidIsMadeUpFor(t *testing.T) {
 		}
 		must.EqualFor(t, name+": noisy", []any{"", result.Tally{OK: 5, Invalid: 1}}, []any{s.run.Noisy, s.run.Trials})
 		for _, tr := range s.trials {
-			if tr.Status == result.TrialInvalid && tr.Reason != why {
-				t.Errorf("%s: reason %q", name, tr.Reason)
-			}
+			must.True(t, tr.Status != result.TrialInvalid || tr.Reason == why, "%s: reason %q", name, tr.Reason)
 		}
 		for _, c := range s.run.Cells {
 			must.EqualFor(t, fmt.Sprintf("%s: %s %s", name, c.Mode, c.Metric), 2, c.N)
@@ -231,9 +227,8 @@ func TestNoisyRun(t *testing.T) {
 			t.Errorf("at most %v: %v, noisy %q, warnings %+v", most, s.told(), s.run.Noisy, s.run.Warnings)
 		}
 		for _, c := range s.run.Cells {
-			if most.On() && c.Baseline != "" && c.Verdict != result.CannotTell && !verdict.Uncompared(c.Metric) {
-				t.Errorf("%s %s: verdict %s of a noisy run", c.Mode, c.Metric, c.Verdict)
-			}
+			must.True(t, !most.On() || c.Baseline == "" || c.Verdict == result.CannotTell || verdict.Uncompared(c.Metric),
+				"%s %s: verdict %s of a noisy run", c.Mode, c.Metric, c.Verdict)
 		}
 	}
 }
@@ -260,9 +255,8 @@ func TestNoisyWorkload(t *testing.T) {
 	must.Equal(t, []any{"", []string{"many"}}, []any{s.run.Noisy, s.run.NoisyWorkloads})
 	must.Contain(t, s.warned("noisy_workload"), "10 of 12 trials are invalid")
 	for _, c := range s.run.Cells {
-		if c.Metric == "transaction_rate" && c.Baseline != "" && (c.Workload == "many") != (c.BlocksNeeded == nil && c.Verdict == result.CannotTell) {
-			t.Errorf("%s: verdict %s", c.Workload, c.Verdict)
-		}
+		must.True(t, c.Metric != "transaction_rate" || c.Baseline == "" || (c.Workload == "many") == (c.BlocksNeeded == nil && c.Verdict == result.CannotTell),
+			"%s: verdict %s", c.Workload, c.Verdict)
 	}
 }
 

@@ -52,9 +52,7 @@ func TestPairFails(t *testing.T) {
 			}
 			return nil
 		})
-		if !errors.Is(tr.err, broken) || tr.err.Error() != want {
-			t.Errorf("%d pairs: %v, want %q", n, tr.err, want)
-		}
+		must.True(t, errors.Is(tr.err, broken) && tr.err.Error() == want, "%d pairs: %v, want %q", n, tr.err, want)
 	}
 }
 
@@ -82,7 +80,5 @@ func TestFlapsAreCounted(t *testing.T) {
 	tr := trialWith(map[string]float64{})
 	tr.count(moved)
 	runWith(study.Invalid{}).markInvalid([]*trialRun{tr})
-	if tr.invalidReason != "the link of b/eth9 went down or up" || len(tr.out.Counters) != 2 {
-		t.Errorf("reason %q, counters %v", tr.invalidReason, tr.out.Counters)
-	}
+	must.True(t, tr.invalidReason == "the link of b/eth9 went down or up" && len(tr.out.Counters) == 2, "reason %q, counters %v", tr.invalidReason, tr.out.Counters)
 }

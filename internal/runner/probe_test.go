@@ -57,7 +57,5 @@ func TestProbedOnce(t *testing.T) {
 	}
 	must.Equal(t, []string{"eth0"}, facts)
 	found := slices.DeleteFunc(run.Warnings, func(w result.Warning) bool { return w.Code != string(warning.LargePacketsLost) })
-	if len(found) != 1 || found[0].Scope != "mine" {
-		t.Errorf("warnings %+v", found)
-	}
+	must.True(t, len(found) == 1 && found[0].Scope == "mine", "warnings %+v", found)
 }

@@ -144,8 +144,6 @@ func TestForeignTrafficIsNotVoid(t *testing.T) {
 	}
 	tr.pairs[0].server.Refused = 7
 	err := tr.proofError(wrong)
-	if errors.As(err, &void) || !errors.Is(err, wrong) || !strings.Contains(err.Error(), "others arrived at the trial's ports: 7") {
-		t.Errorf("with foreign traffic: %v", err)
-	}
+	must.True(t, !errors.As(err, &void) && errors.Is(err, wrong) && strings.Contains(err.Error(), "others arrived at the trial's ports: 7"), "with foreign traffic: %v", err)
 	must.EqualFor(t, "a path that is proven", nil, tr.proofError(nil))
 }

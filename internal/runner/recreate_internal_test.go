@@ -27,9 +27,7 @@ func TestRenews(t *testing.T) {
 	}
 	must.EqualFor(t, fmt.Sprintf("made %v", s.made), []any{3, 3}, []any{s.made["host"], s.made["netns/macvlan"]})
 	e := of[live.Recreated](s)
-	if len(e) != 2 || e[0].Block != 2 || len(e[0].Modes) != 2 || e[1].Block != 3 {
-		t.Errorf("events %+v", e)
-	}
+	must.True(t, len(e) == 2 && e[0].Block == 2 && len(e[0].Modes) == 2 && e[1].Block == 3, "events %+v", e)
 	s = recreating()
 	s.study.Recreate = study.RecreateOnce()
 	if err := s.runs(t); err != nil || s.made["host"] != 1 {
@@ -52,12 +50,9 @@ func TestRenewalFails(t *testing.T) {
 			t.Errorf("the run ended with %v", err)
 		}
 		m := s.mode("netns/macvlan")
-		if fails == 1 && (m.Status != result.ModeMeasured || s.run.Trials.OK != 6) {
-			t.Errorf("mode %+v, trials %+v", m, s.run.Trials)
-		}
-		if fails == 2 && (m.Status != result.ModeFailed || !strings.Contains(m.Reason, "recreate the mode: no more devices") || s.run.Trials.OK != 4) {
-			t.Errorf("mode %+v, trials %+v", m, s.run.Trials)
-		}
+		must.True(t, fails != 1 || m.Status == result.ModeMeasured && s.run.Trials.OK == 6, "mode %+v, trials %+v", m, s.run.Trials)
+		must.True(t, fails != 2 || m.Status == result.ModeFailed && strings.Contains(m.Reason, "recreate the mode: no more devices") && s.run.Trials.OK == 4,
+			"mode %+v, trials %+v", m, s.run.Trials)
 	}
 }
 

@@ -214,8 +214,7 @@ func TestReplay(t *testing.T) {
 	if !bytes.Equal(from.lines, lines) {
 		t.Errorf("trials.ndjson differs (-recorded +replayed):\n%s", cmp.Diff(string(from.lines), string(lines)))
 	}
-	run, trials, err := dir.Load()
-	must.Do(t, err)
+	run, trials := must.Get2(dir.Load())(t)
 	// Other processors round some functions of package math differently in the last place.
 	near := cmpopts.EquateApprox(0, 0)
 	if runtime.GOARCH != "amd64" {

@@ -37,9 +37,8 @@ func TestRecordDoesNotKeepReports(t *testing.T) {
 	rep.Window, rep.Datagrams = traffic.Window{}, nil
 	runtime.GC()
 	must.EqualFor(t, "the histogram of a report that the record of a trial keeps", (*traffic.Distribution)(nil), hist.Value())
-	if record.CPU == nil || *record.CPU != 1 || record.RTT == nil || record.Datagrams == nil || record.Datagrams.Slots == nil || *record.Datagrams.Slots != 10 {
-		t.Errorf("the record lacks values: %+v", record)
-	}
+	must.True(t, record.CPU != nil && *record.CPU == 1 && record.RTT != nil && record.Datagrams != nil && record.Datagrams.Slots != nil && *record.Datagrams.Slots == 10,
+		"the record lacks values: %+v", record)
 	runtime.KeepAlive(record)
 }
 
@@ -109,14 +108,10 @@ func TestRunKeepsLittleOfTrials(t *testing.T) {
 		}
 	})
 	run := must.Get(r.whole(t.Context()))(t)
-	if run.Trials.OK != all || len(run.Cells) == 0 || len(used) != 2 {
-		t.Fatalf("%d of %d trials, %d cells, %d readings", run.Trials.OK, all, len(run.Cells), len(used))
-	}
+	must.Require(t, run.Trials.OK == all && len(run.Cells) != 0 && len(used) == 2, "%d of %d trials, %d cells, %d readings", run.Trials.OK, all, len(run.Cells), len(used))
 	growth := float64(used[1]-used[0]) / float64(at[1]-at[0])
 	t.Logf("%.0f bytes of each of %d trials", growth, all)
-	if growth > most {
-		t.Errorf("the run kept %.0f bytes of each trial, want at most %d", growth, most)
-	}
+	must.True(t, growth <= most, "the run kept %.0f bytes of each trial, want at most %d", growth, most)
 }
 
 // A resumed run does not keep the records that it continues, and evaluates them.
@@ -125,9 +120,7 @@ func TestResumedRunKeepsNoRecords(t *testing.T) {
 	first, n := repeat(t, dir, 2, store.Resumption{}, func(int, int) {})
 	must.Get(first.whole(t.Context()))(t)
 	resumed, err := dir.Resume(first.session())
-	if err != nil || len(resumed.Trials) != n {
-		t.Fatalf("%d trials to resume, want %d: %v", len(resumed.Trials), n, err)
-	}
+	must.Require(t, err == nil && len(resumed.Trials) == n, "%d trials to resume, want %d: %v", len(resumed.Trials), n, err)
 	record := weak.Make(&resumed.Trials[0])
 	kept := false
 	r, more := repeat(t, dir, 5, resumed, func(int, int) {
@@ -136,19 +129,15 @@ func TestResumedRunKeepsNoRecords(t *testing.T) {
 	})
 	resumed = store.Resumption{}
 	run := must.Get(r.whole(t.Context()))(t)
-	if kept {
-		t.Error("the run keeps a record that it continues")
-	}
-	if run.Trials.OK != n+more || more == 0 || run.Cells[0].N != 5 || run.Started != resumedAt(t, dir) {
-		t.Errorf("%+v of %d and %d trials, a cell of %d blocks, since %s", run.Trials, n, more, run.Cells[0].N, run.Started)
-	}
+	must.True(t, !kept, "the run keeps a record that it continues")
+	must.True(t, run.Trials.OK == n+more && more != 0 && run.Cells[0].N == 5 && run.Started == resumedAt(t, dir),
+		"%+v of %d and %d trials, a cell of %d blocks, since %s", run.Trials, n, more, run.Cells[0].N, run.Started)
 }
 
 // resumedAt is when the first trial of a directory began.
 func resumedAt(t *testing.T, dir *store.Dir) time.Time {
 	t.Helper()
-	_, trials, err := dir.Load()
-	must.Do(t, err)
+	_, trials := must.Get2(dir.Load())(t)
 	return trials[0].Started
 }
 
@@ -162,7 +151,5 @@ func TestRunFailsIfTrialsCannotBeReadBack(t *testing.T) {
 	})
 	run, err := r.whole(t.Context())
 	must.Fail(t, err, "evaluate the run: read ", store.TrialsFile+":1: it was cut or edited")
-	if run.Status != result.RunFailed || len(run.Cells) > 0 {
-		t.Errorf("status %s, %d cells", run.Status, len(run.Cells))
-	}
+	must.True(t, run.Status == result.RunFailed && len(run.Cells) == 0, "status %s, %d cells", run.Status, len(run.Cells))
 }

@@ -159,9 +159,7 @@ func outcomes(trials []result.Trial) (out []string) {
 func modeOf(t *testing.T, run result.Run, id string) result.Mode {
 	t.Helper()
 	i := slices.IndexFunc(run.Modes, func(m result.Mode) bool { return m.ID == id })
-	if i < 0 {
-		t.Fatalf("the run has no mode %s", id)
-	}
+	must.Require(t, i >= 0, "the run has no mode %s", id)
 	return run.Modes[i]
 }
 
@@ -184,13 +182,11 @@ func TestRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			run, trials := runStudy(t.Context(), t, netns.Driver{}, []string{"host", c.mode}, c.change, nil)
-			if run.Status != result.RunComplete || len(trials) != c.trials || run.Trials != (result.Tally{OK: c.trials}) {
-				t.Fatalf("status %s, trials %v", run.Status, outcomes(trials))
-			}
+			must.Require(t, run.Status == result.RunComplete && len(trials) == c.trials && run.Trials == (result.Tally{OK: c.trials}),
+				"status %s, trials %v", run.Status, outcomes(trials))
 			for _, tr := range trials {
-				if len(tr.Series.Values) != c.intervals || tr.Client == nil || tr.Client.Congestion != "reno" || len(tr.Counters) < 4 {
-					t.Errorf("trial %d has %d intervals: %+v", tr.Seq, len(tr.Series.Values), tr)
-				}
+				must.True(t, len(tr.Series.Values) == c.intervals && tr.Client != nil && tr.Client.Congestion == "reno" && len(tr.Counters) >= 4,
+					"trial %d has %d intervals: %+v", tr.Seq, len(tr.Series.Values), tr)
 				if m := tr.Machine; !(m["cpu_time"] > 0) || !(m["cpu_time"] <= m["clock_elapsed"]) || !(m["cpu_time"] >= tr.Traffic) {
 					t.Errorf("trial %d: CPU time of %g s, of %g with traffic, in %g", tr.Seq, m["cpu_time"], tr.Traffic, m["clock_elapsed"])
 				}
@@ -211,9 +207,7 @@ func checkPairs(t *testing.T, tr result.Trial) {
 	var goodput float64
 	var sent, received int64
 	for i, p := range tr.Pairs {
-		if p.Metrics["goodput"] <= 0 || p.Client.Sent != p.Server.Received {
-			t.Errorf("trial %d, pair %d: %+v", tr.Seq, i+1, p)
-		}
+		must.True(t, p.Metrics["goodput"] > 0 && p.Client.Sent == p.Server.Received, "trial %d, pair %d: %+v", tr.Seq, i+1, p)
 		goodput += p.Metrics["goodput"]
 		sent, received = sent+p.Client.Sent, received+p.Server.Received
 	}
@@ -225,15 +219,11 @@ func checkPairs(t *testing.T, tr result.Trial) {
 // checkProof checks the last proof of a mode against the counters of its trial.
 func checkProof(t *testing.T, m result.Mode, trials []result.Trial) {
 	t.Helper()
-	if m.Topology == nil || m.Baseline != "host" || m.Proof == nil || !m.Proof.Holds {
-		t.Fatalf("mode %+v, proof %+v", m, m.Proof)
-	}
+	must.Require(t, m.Topology != nil && m.Baseline == "host" && m.Proof != nil && m.Proof.Holds, "mode %+v, proof %+v", m, m.Proof)
 	i := slices.IndexFunc(trials, func(tr result.Trial) bool { return tr.Seq == m.Proof.Trial })
-	if i < 0 || trials[i].Mode != m.ID || slices.ContainsFunc(m.Proof.Findings, func(f result.Finding) bool {
+	must.True(t, i >= 0 && trials[i].Mode == m.ID && !slices.ContainsFunc(m.Proof.Findings, func(f result.Finding) bool {
 		return !f.Fits() || *f.Moved != trials[i].Counters[f.Counter]
-	}) {
-		t.Errorf("the last proof: %+v", m.Proof)
-	}
+	}), "the last proof: %+v", m.Proof)
 }
 
 // An agent killed once costs its trial with all its pairs, which is tried again in the same block.
@@ -251,9 +241,8 @@ func TestAgentKilledOnce(t *testing.T) {
 				c.change(s)
 				s.Workloads[0].Duration = study.Duration(3 * time.Second) // it lasts until it is found
 			}, killer(t, "netns/bridge", c.workload, 1, c.end))
-			if run.Trials != (result.Tally{OK: 1, Failed: 1}) || len(trials) != 2 || modeOf(t, run, "netns/bridge").Status != result.ModeMeasured {
-				t.Fatalf("trials %v", outcomes(trials))
-			}
+			must.Require(t, run.Trials == (result.Tally{OK: 1, Failed: 1}) && len(trials) == 2 && modeOf(t, run, "netns/bridge").Status == result.ModeMeasured,
+				"trials %v", outcomes(trials))
 			if f := trials[0]; f.Attempt != 1 || f.Metrics != nil || !strings.Contains(f.Reason, "killed") || !strings.Contains(f.Reason, c.pair) {
 				t.Errorf("the failed trial: %+v", f)
 			}
@@ -272,14 +261,11 @@ func TestAgentKilledTwice(t *testing.T) {
 		w.ID, w.Duration = "killed", study.Duration(10*time.Minute)
 		s.Workloads = append(s.Workloads, w)
 	}, killer(t, "netns/published", "killed", 2, ""))
-	if run.Trials != (result.Tally{OK: 1, Failed: 2}) || run.Status != result.RunComplete || modeOf(t, run, "netns/published").Status != result.ModeMeasured {
-		t.Errorf("status %s, trials %v", run.Status, outcomes(trials))
-	}
-	if !slices.ContainsFunc(run.Warnings, func(w result.Warning) bool {
+	must.True(t, run.Trials == (result.Tally{OK: 1, Failed: 2}) && run.Status == result.RunComplete && modeOf(t, run, "netns/published").Status == result.ModeMeasured,
+		"status %s, trials %v", run.Status, outcomes(trials))
+	must.True(t, slices.ContainsFunc(run.Warnings, func(w result.Warning) bool {
 		return w.Code == "workload_failed" && strings.Contains(w.Text, "killed failed 2 times")
-	}) {
-		t.Errorf("warnings %+v", run.Warnings)
-	}
+	}), "warnings %+v", run.Warnings)
 }
 
 // unproven is a driver whose paths are never proven.
@@ -301,9 +287,8 @@ func TestVoidMode(t *testing.T) {
 		t.Errorf("mode %+v", m)
 	}
 	i := slices.IndexFunc(trials, func(tr result.Trial) bool { return tr.Mode != "host" })
-	if run.Trials != (result.Tally{OK: 1, Failed: 1}) || i < 0 || trials[i].Metrics != nil || trials[i].Attempt != 1 || len(trials[i].Counters) == 0 {
-		t.Errorf("trials %v", outcomes(trials))
-	}
+	must.True(t, run.Trials == (result.Tally{OK: 1, Failed: 1}) && i >= 0 && trials[i].Metrics == nil && trials[i].Attempt == 1 && len(trials[i].Counters) != 0,
+		"trials %v", outcomes(trials))
 }
 
 // A run reports the rate of each interleaved mode during its trial. It can be interrupted at any time,
@@ -329,9 +314,7 @@ func TestInterrupted(t *testing.T) {
 			}
 		}
 	})
-	if run.Status != result.RunInterrupted || len(heard) != 2 || len(trials) != 0 {
-		t.Errorf("the run is %s, progress was told of %v, trials %v", run.Status, heard, outcomes(trials))
-	}
+	must.True(t, run.Status == result.RunInterrupted && len(heard) == 2 && len(trials) == 0, "the run is %s, progress was told of %v, trials %v", run.Status, heard, outcomes(trials))
 }
 
 // Every workload of the registry runs with all of its parameters, through the runner's own mapping.
@@ -367,17 +350,12 @@ func TestParametersReachTheTraffic(t *testing.T) {
 	}, nil)
 	// A trial whose slices are too short for the round trips of a busy machine is repeated.
 	trials = slices.DeleteFunc(trials, func(tr result.Trial) bool { return strings.Contains(tr.Reason, "it is repeated with slices of ") })
-	if run.Trials.OK != len(trials) || len(trials) < len(specs) {
-		t.Fatalf("of %d workloads: %v", len(specs), outcomes(trials))
-	}
+	must.Require(t, run.Trials.OK == len(trials) && len(trials) >= len(specs), "of %d workloads: %v", len(specs), outcomes(trials))
 	for _, tr := range trials {
 		for _, e := range []*result.End{tr.Client, tr.Server} {
-			if e.CPU == nil || *e.CPU != 0 || e.SendBuffer != 128<<10 || e.ReceiveBuffer != 192<<10 {
-				t.Errorf("%s: an end was set to %+v", tr.Workload, *e)
-			}
+			must.True(t, e.CPU != nil && *e.CPU == 0 && e.SendBuffer == 128<<10 && e.ReceiveBuffer == 192<<10, "%s: an end was set to %+v", tr.Workload, *e)
 		}
-		if specs[tr.Workload] && (tr.Server.Sent == 0 || tr.Client.Received == 0 || tr.Client.Sent != 0) {
-			t.Errorf("%s in reverse: client %+v, server %+v", tr.Workload, *tr.Client, *tr.Server)
-		}
+		must.True(t, !specs[tr.Workload] || tr.Server.Sent != 0 && tr.Client.Received != 0 && tr.Client.Sent == 0,
+			"%s in reverse: client %+v, server %+v", tr.Workload, *tr.Client, *tr.Server)
 	}
 }

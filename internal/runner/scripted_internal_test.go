@@ -143,9 +143,7 @@ func (s *scripted) runs(t *testing.T) error {
 		}
 		s.run, err = r.whole(ctx)
 		_, all, lerr := dir.Load()
-		if lerr != nil {
-			t.Fatal(lerr)
-		}
+		must.Do(t, lerr)
 		s.trials = all[len(done):]
 	})
 	for mode, n := range s.made {

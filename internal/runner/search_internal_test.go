@@ -72,9 +72,7 @@ func TestSearchOnAKnownPath(t *testing.T) {
 		if c, s := tr.out.Client.Datagrams, tr.out.Server.Datagrams; *c.Sent != sent || *s.Received != received || len(tr.out.Steps) < 5 || len(tr.out.Search.Goals) != 2 {
 			t.Errorf("%d steps sent %d and received %d; recorded %d and %d", len(tr.out.Steps), sent, received, *c.Sent, *s.Received)
 		}
-		if slices.ContainsFunc(tr.out.Steps, func(st result.Step) bool { return st.Received > st.Sent || st.LossRatio < 0 || st.LossRatio > 1 }) {
-			t.Errorf("steps %+v", tr.out.Steps)
-		}
+		must.True(t, !slices.ContainsFunc(tr.out.Steps, func(st result.Step) bool { return st.Received > st.Sent || st.LossRatio < 0 || st.LossRatio > 1 }), "steps %+v", tr.out.Steps)
 	}
 }
 
@@ -118,9 +116,7 @@ func TestTimeLeftOfSearches(t *testing.T) {
 		left := end.Sub(m.at)
 		if !m.searched {
 			before++
-			if m.estimate > left/2 {
-				t.Errorf("before a search %v left, estimated %v: the test shows nothing", left, m.estimate)
-			}
+			must.True(t, m.estimate <= left/2, "before a search %v left, estimated %v: the test shows nothing", left, m.estimate)
 			continue
 		}
 		after++
@@ -128,7 +124,5 @@ func TestTimeLeftOfSearches(t *testing.T) {
 			t.Errorf("%v left, estimated %v", left, m.estimate)
 		}
 	}
-	if before == 0 || after < 4 {
-		t.Errorf("%d moments before a search ended, %d later", before, after)
-	}
+	must.True(t, before != 0 && after >= 4, "%d moments before a search ended, %d later", before, after)
 }

@@ -10,6 +10,7 @@ import (
 	"tare/internal/driver/netns"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // searching is a short search on a path of so many bit/s.
@@ -30,17 +31,14 @@ func searching(s *study.Study, rate study.Rate) {
 func TestAloneSearch(t *testing.T) {
 	for _, rate := range []study.Rate{20e6, 100e6} {
 		run, trials := runStudy(t.Context(), t, netns.Driver{}, []string{"host", "netns/bridge"}, func(s *study.Study) { searching(s, rate) }, nil)
-		if run.Trials.OK != 2 {
-			t.Fatalf("trials %+v", trials)
-		}
+		must.Require(t, run.Trials.OK == 2, "trials %+v", trials)
 		carries := float64(rate) * 1400 / (1400 + 28 + 14)
 		for _, tr := range trials {
 			// The path's token bucket lets 64 KiB pass beyond its rate: a fifth of what 20 Mbit/s carry in a step.
 			most := tr.Metrics["throughput_1"]
 			t.Logf("%s: %.4g bit/s at 1 %% loss, %.4g without, on a path of %.4g", tr.Mode, most, tr.Metrics["throughput_0"], carries)
-			if tr.Search == nil || len(tr.Search.Goals) != 2 || most < carries/10 || most > carries*1.35 {
-				t.Errorf("%s: %.4g bit/s on a path of %.4g; steps %+v", tr.Mode, most, carries, tr.Steps)
-			}
+			must.True(t, tr.Search != nil && len(tr.Search.Goals) == 2 && most >= carries/10 && most <= carries*1.35,
+				"%s: %.4g bit/s on a path of %.4g; steps %+v", tr.Mode, most, carries, tr.Steps)
 			var sent int64
 			for _, st := range tr.Steps {
 				sent += st.Sent
@@ -49,10 +47,8 @@ func TestAloneSearch(t *testing.T) {
 				t.Errorf("%s: the client sent %d datagrams, its steps %d that count", tr.Mode, got, sent)
 			}
 		}
-		if !slices.ContainsFunc(run.Cells, func(c result.Cell) bool {
+		must.True(t, slices.ContainsFunc(run.Cells, func(c result.Cell) bool {
 			return c.Metric == "throughput_1" && c.Mode == "netns/bridge" && c.Ratio != nil
-		}) {
-			t.Errorf("no cell of throughput_1: %+v", run.Cells)
-		}
+		}), "no cell of throughput_1: %+v", run.Cells)
 	}
 }

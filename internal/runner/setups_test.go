@@ -34,25 +34,18 @@ func TestSetUpIsMeasured(t *testing.T) {
 		t.Run(family, func(t *testing.T) {
 			t.Parallel()
 			run, trials := runStudy(t.Context(), t, netns.Driver{}, modes, setUps(family, 2), nil)
-			if len(trials) != 2*len(modes) || run.Trials.OK != len(trials) {
-				t.Fatalf("trials %v", outcomes(trials))
-			}
+			must.Require(t, len(trials) == 2*len(modes) && run.Trials.OK == len(trials), "trials %v", outcomes(trials))
 			for i, tr := range trials {
 				m := tr.Metrics
 				if !(m[result.SetupSandbox] > 0) || m[result.SetupConnect] < m[result.SetupSandbox]+m[result.SetupOwn] || m[result.SetupFirstByte] < m[result.SetupConnect] || m[result.SetupFirst200] < m[result.SetupFirstByte] {
 					t.Errorf("%s: %v", tr.Mode, m)
 				}
-				if slices.ContainsFunc(trials[:i], func(o result.Trial) bool { return o.Mode == tr.Mode && o.Setup == tr.Setup }) {
-					t.Errorf("%s: set-up %d has two trials", tr.Mode, tr.Setup)
-				}
+				must.True(t, !slices.ContainsFunc(trials[:i], func(o result.Trial) bool { return o.Mode == tr.Mode && o.Setup == tr.Setup }),
+					"%s: set-up %d has two trials", tr.Mode, tr.Setup)
 			}
-			if len(run.SetupTimes) != 5*len(modes) || run.SetupTimes[0].Setups != 2 {
-				t.Errorf("set-up times %+v", run.SetupTimes)
-			}
+			must.True(t, len(run.SetupTimes) == 5*len(modes) && run.SetupTimes[0].Setups == 2, "set-up times %+v", run.SetupTimes)
 			for _, m := range run.Modes {
-				if m.Status != result.ModeMeasured || m.Proof == nil || !m.Proof.Holds || m.Proof.Workload != "setup" {
-					t.Errorf("%s is %s, proof %+v", m.ID, m.Status, m.Proof)
-				}
+				must.True(t, m.Status == result.ModeMeasured && m.Proof != nil && m.Proof.Holds && m.Proof.Workload == "setup", "%s is %s, proof %+v", m.ID, m.Status, m.Proof)
 			}
 		})
 	}
@@ -66,9 +59,7 @@ func TestSetUpBesideOthers(t *testing.T) {
 		setUps(study.IPv4, 2)(s)
 		s.Workloads = append(s.Workloads, others...)
 	}, nil)
-	if len(trials) != 8 || run.Trials.OK != 8 {
-		t.Errorf("trials %v", outcomes(trials))
-	}
+	must.True(t, len(trials) == 8 && run.Trials.OK == 8, "trials %v", outcomes(trials))
 }
 
 // A server that listens late is reached by so much later.
@@ -77,9 +68,8 @@ func TestSetUpOfLateServer(t *testing.T) {
 	const late = 300 * time.Millisecond
 	run, trials := runAs(t.Context(), t, netns.Driver{}, []string{"netns/published"}, setUps(study.IPv4, 1), nil,
 		func(c runner.Config) runner.Config { return runner.WithServerLate(c, late) })
-	if len(trials) != 1 || run.Trials.OK != 1 || trials[0].Metrics[result.SetupConnect]-trials[0].Metrics[result.SetupSandbox] < late.Seconds() {
-		t.Errorf("with a server that is %s late: %v, %v", late, outcomes(trials), trials)
-	}
+	must.True(t, len(trials) == 1 && run.Trials.OK == 1 && trials[0].Metrics[result.SetupConnect]-trials[0].Metrics[result.SetupSandbox] >= late.Seconds(),
+		"with a server that is %s late: %v, %v", late, outcomes(trials), trials)
 }
 
 // around builds the modes of another driver whose first connection stays within the server's sandbox.
@@ -97,9 +87,7 @@ func (d around) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 func TestSetUpAroundThePathIsVoid(t *testing.T) {
 	t.Parallel()
 	run, trials := runStudy(t.Context(), t, around{}, []string{"netns/published"}, setUps(study.IPv4, 2), nil)
-	if len(trials) != 1 || !trials[0].Void || trials[0].Metrics != nil || !strings.Contains(trials[0].Reason, "counter ") {
-		t.Errorf("trials %v, %+v", outcomes(trials), trials)
-	}
+	must.True(t, len(trials) == 1 && trials[0].Void && trials[0].Metrics == nil && strings.Contains(trials[0].Reason, "counter "), "trials %v, %+v", outcomes(trials), trials)
 	if m := run.Modes[slices.IndexFunc(run.Modes, func(m result.Mode) bool { return m.ID == "netns/published" })]; m.Status != result.ModeVoid || len(run.SetupTimes) != 0 {
 		t.Errorf("the mode is %s, times %v", m.Status, run.SetupTimes)
 	}
@@ -129,8 +117,6 @@ func TestSetUpThatFails(t *testing.T) {
 		s.Workloads = append(s.Workloads, others...)
 	}, nil)
 	ok := slices.DeleteFunc(slices.Clone(trials), func(t result.Trial) bool { return t.Status != result.TrialOK })
-	if failed != 2 || len(trials) != 3 || len(ok) != 1 || ok[0].Workload != "tcp_rr" || run.Status != result.RunComplete {
-		t.Errorf("%d attempts: %v", failed, outcomes(trials))
-	}
+	must.True(t, failed == 2 && len(trials) == 3 && len(ok) == 1 && ok[0].Workload == "tcp_rr" && run.Status == result.RunComplete, "%d attempts: %v", failed, outcomes(trials))
 	must.Equal(t, 0, len(run.SetupTimes))
 }

@@ -12,6 +12,7 @@ import (
 	"tare/internal/lab"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // bulk is a study of a bulk transfer in slices, with a small buffer, so that a slow path holds little.
@@ -60,9 +61,7 @@ func TestSlowLink(t *testing.T) {
 			t.Errorf("%s: %.4g bit/s, want %.4g\n%s", mode, got, carries(rate), reasons)
 		}
 	}
-	if !strings.Contains(reasons, "repeated in one piece") {
-		t.Errorf("no trial in slices was repeated in one piece:\n%s", reasons)
-	}
+	must.ContainFor(t, "no trial in slices was repeated in one piece", reasons, "repeated in one piece")
 }
 
 // Behind a bucket of which a trial in slices never sees the end, the sustained rate is measured, and the shaper

@@ -91,18 +91,14 @@ func TestAloneBreakdown(t *testing.T) {
 			})
 			share := map[string]map[string]float64{}
 			for _, b := range run.Breakdowns {
-				if b.Missing != "" || b.Samples < 50 || b.Cost == nil || b.Unit != "s/Gbit" || b.CPUs == nil {
-					t.Fatalf("breakdown %+v", b)
-				}
+				must.Require(t, b.Missing == "" && b.Samples >= 50 && b.Cost != nil && b.Unit == "s/Gbit" && b.CPUs != nil, "breakdown %+v", b)
 				share[b.Mode] = map[string]float64{}
 				for _, p := range b.Components {
 					share[b.Mode][p.Name] = p.Share
 				}
 				t.Logf("%s: %v, unknown %.3f", b.Mode, share[b.Mode], b.Unknown)
 			}
-			if len(share) != len(c.modes) {
-				t.Fatalf("breakdowns of %d modes, want %d: %+v", len(share), len(c.modes), run.Warnings)
-			}
+			must.Require(t, len(share) == len(c.modes), "breakdowns of %d modes, want %d: %+v", len(share), len(c.modes), run.Warnings)
 			for _, m := range c.modes[1:] {
 				if of, host := share[m][own[m]], share["host"][own[m]]; of == 0 || host >= of {
 					t.Errorf("%s is %.1f %% of %s and %.1f %% of host", own[m], 100*of, m, 100*host)
@@ -143,8 +139,6 @@ func twice(t *testing.T, dir string) {
 		of[s.Kind][sorter.Component(s)] += n
 	}
 	for _, kind := range []stacks.Kind{stacks.Generator, stacks.Proxy} {
-		if of[kind]["copy"] == 0 || of[kind]["TCP/UDP"] == 0 {
-			t.Errorf("of kind %s: %v", kind, of[kind])
-		}
+		must.True(t, of[kind]["copy"] != 0 && of[kind]["TCP/UDP"] != 0, "of kind %s: %v", kind, of[kind])
 	}
 }

@@ -39,13 +39,9 @@ func TestStopsSettled(t *testing.T) {
 		t.Errorf("told %q", d)
 	}
 	p := of[live.Provisional](s)
-	if len(p) != 1 || p[0].Blocks != 2 || len(p[0].Cells) == 0 {
-		t.Fatalf("provisional %+v", p)
-	}
+	must.Require(t, len(p) == 1 && p[0].Blocks == 2 && len(p[0].Cells) != 0, "provisional %+v", p)
 	for _, c := range p[0].Cells {
-		if c.Verdict != "" || c.P != nil || c.CI != nil || c.RatioCI != nil {
-			t.Errorf("a provisional cell has an interval or gives a verdict away: %+v", c)
-		}
+		must.True(t, c.Verdict == "" && c.P == nil && c.CI == nil && c.RatioCI == nil, "a provisional cell has an interval or gives a verdict away: %+v", c)
 	}
 }
 

@@ -56,26 +56,19 @@ func TestTailPassOnALab(t *testing.T) {
 					// Only a request is as long as 252 bytes.
 					err := errors.Join(published.A.NS.Sysctl(waits, "1000000"), nft(published.B.NS,
 						"table inet spoil {\nchain c { type filter hook forward priority 10; policy accept; meta length 252 limit rate 30/minute burst 1 packets drop; }\n}\n"))
-					if err != nil {
-						t.Error(err)
-					}
+					must.True(t, err == nil, "%v", err)
 				}
 			})
 			at := slices.IndexFunc(run.Cells, func(c result.Cell) bool { return c.Metric == "rtt_p999" && c.Mode == "netns/published" })
-			if at < 0 {
-				t.Fatalf("no 99.9th percentile: %+v", run.Cells)
-			}
+			must.Require(t, at >= 0, "no 99.9th percentile: %+v", run.Cells)
 			c := run.Cells[at]
 			if tails == study.Off {
-				if c.Value == nil || c.Verdict != "" || c.Ratio != nil || c.Tail != nil {
-					t.Errorf("without the pass: %+v", c)
-				}
+				must.True(t, c.Value != nil && c.Verdict == "" && c.Ratio == nil && c.Tail == nil, "without the pass: %+v", c)
 				must.Contain(t, c.Unjudged, "it needs the tail pass (--tails)")
 				return
 			}
-			if c.Tail == nil || !(c.Tail.Rate > 0) || c.Tail.Exchanges == 0 || c.Value == nil || *c.Value < 0.97 || *c.Value > 3 {
-				t.Errorf("with the pass: %+v, value %v, %+v", c, c.Value, c.Tail)
-			}
+			must.True(t, c.Tail != nil && c.Tail.Rate > 0 && c.Tail.Exchanges != 0 && c.Value != nil && *c.Value >= 0.97 && *c.Value <= 3,
+				"with the pass: %+v, value %v, %+v", c, c.Value, c.Tail)
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"tare/internal/driver/netns"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // On a real lab with a slow underlay, what limits TCP is what was made to: the
@@ -54,8 +55,6 @@ func TestAloneWhoLimits(t *testing.T) {
 		t.Logf("%s: application %.2f, receive window %.2f, send buffer %.2f, network %.2f, retransmits %v", id, *l.Application, *l.ReceiveWindow, *l.SendBuffer, *l.Network, l.Retransmits)
 	}
 	for _, tr := range trials {
-		if len(tr.Limits) != 1 || tr.Limits[0].Mode != "" || tr.Limits[0].Trials != 0 {
-			t.Errorf("trial of %s: %+v", tr.Workload, tr.Limits)
-		}
+		must.True(t, len(tr.Limits) == 1 && tr.Limits[0].Mode == "" && tr.Limits[0].Trials == 0, "trial of %s: %+v", tr.Workload, tr.Limits)
 	}
 }

@@ -59,7 +59,6 @@ func TestGuestFullTracking(t *testing.T) {
 	})
 	<-filled
 	diedAt(t, *tr.Losses, result.PlaceNetfilter)
-	if !slices.ContainsFunc(tr.Losses.Places, func(p result.LossPlace) bool { return p.Counter == "conntrack.drop" && p.Where == "b" }) {
-		t.Errorf("places %+v, want connection tracking of b", tr.Losses.Places)
-	}
+	must.True(t, slices.ContainsFunc(tr.Losses.Places, func(p result.LossPlace) bool { return p.Counter == "conntrack.drop" && p.Where == "b" }),
+		"places %+v, want connection tracking of b", tr.Losses.Places)
 }

@@ -57,9 +57,8 @@ func TestGRPCSeriesOfNetHTTP(t *testing.T) {
 			p.TLS = []string{study.Off, study.On}[i]
 			p.Address = seriesOf(t, p, 7, "0")
 			c := must.Get(loopback.KindOf(over(n), "grpc").Dial(t.Context(), p, nil))(must.Named(t, n.name))
-			if c.Messages == 0 || c.Window.Failed > 0 || c.Connections != 2 || len(c.Notes) > 0 || c.Received < 7*c.Messages*int64(p.ResponseSize) {
-				t.Errorf("%s: %d messages, %d connections, %d bytes, %v", n.name, c.Messages, c.Connections, c.Received, c.Notes)
-			}
+			must.True(t, c.Messages != 0 && c.Window.Failed <= 0 && c.Connections == 2 && len(c.Notes) == 0 && c.Received >= 7*c.Messages*int64(p.ResponseSize),
+				"%s: %d messages, %d connections, %d bytes, %v", n.name, c.Messages, c.Connections, c.Received, c.Notes)
 		}
 	}
 }
@@ -135,8 +134,7 @@ func TestGRPCSeriesTimes(t *testing.T) {
 		})
 		c := must.Get(loopback.KindOf(over(n), "grpc").Dial(t.Context(), p, nil))(t)
 		first, whole := c.Window.FirstByte.Quantile(0), c.Window.RTT.Quantile(0)
-		if first < pause.Seconds()*0.99 || whole < 3*pause.Seconds()*0.99 || first > whole-pause.Seconds() {
-			t.Errorf("%s: first byte after %g s, all after %g s", n.name, first, whole)
-		}
+		must.True(t, first >= pause.Seconds()*0.99 && whole >= 3*pause.Seconds()*0.99 && first <= whole-pause.Seconds(),
+			"%s: first byte after %g s, all after %g s", n.name, first, whole)
 	}
 }

@@ -54,9 +54,8 @@ func TestGRPCStreamsOfNetHTTP(t *testing.T) {
 			p.Streaming, p.TLS = study.Bidi, []string{study.Off, study.On}[i]
 			p.Address = streamOf(t, p, never)
 			c := must.Get(loopback.KindOf(over(n), "grpc").Dial(t.Context(), p, nil))(must.Named(t, n.name))
-			if c.Messages == 0 || c.Window.Failed > 0 || c.Connections != 2 || len(c.Notes) > 0 {
-				t.Errorf("%s: %d messages, %d connections, %v", n.name, c.Messages, c.Connections, c.Notes)
-			}
+			must.True(t, c.Messages != 0 && c.Window.Failed <= 0 && c.Connections == 2 && len(c.Notes) == 0,
+				"%s: %d messages, %d connections, %v", n.name, c.Messages, c.Connections, c.Notes)
 		}
 		p := http2Params("grpc", 1, 2, 10, 10)
 		p.Streaming, p.Warmup = study.Bidi, 0

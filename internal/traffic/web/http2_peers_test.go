@@ -94,9 +94,7 @@ func TestHTTP2ClientOfNetHTTP(t *testing.T) {
 			p.Address = theirs2(t, p, interim)
 			name := fmt.Sprintf("%s, %+v", n.name, c)
 			got := must.Get(loopback.KindOf(over(n), c.kind).Dial(t.Context(), p, nil))(must.Named(t, name))
-			if got.Messages == 0 || got.Window.Failed > 0 || got.Connections != 2 {
-				t.Errorf("%s: %d messages, %d connections, %v", name, got.Messages, got.Connections, got.Notes)
-			}
+			must.True(t, got.Messages != 0 && got.Window.Failed <= 0 && got.Connections == 2, "%s: %d messages, %d connections, %v", name, got.Messages, got.Connections, got.Notes)
 		}
 	}
 }
@@ -178,9 +176,7 @@ func TestHTTP2ServerOfH2load(t *testing.T) {
 			trial := trial2(t, p)
 			address, stop := httpServing(t, n, p)
 			out, err := exec.CommandContext(t.Context(), h2load, "-n", "2000", "-c", "3", "-m", "40", "-H", tagField+": "+trial.ask, map[string]string{study.Off: "http", study.On: "https"}[secured]+"://"+address+"/").CombinedOutput()
-			if err != nil || !strings.Contains(string(out), "2000 succeeded, 0 failed, 0 errored, 0 timeout") {
-				t.Errorf("%s, TLS %s: %v, %s", n.name, secured, err, out)
-			}
+			must.True(t, err == nil && strings.Contains(string(out), "2000 succeeded, 0 failed, 0 errored, 0 timeout"), "%s, TLS %s: %v, %s", n.name, secured, err, out)
 			if r := stop(); r.Messages != 2000 || r.Refused != 0 || r.Connections != 3 {
 				t.Errorf("%s, TLS %s: %d messages, %d refused, %d connections", n.name, secured, r.Messages, r.Refused, r.Connections)
 			}
@@ -208,9 +204,8 @@ func TestHTTP2ThroughProxy(t *testing.T) {
 			transport.CloseIdleConnections()
 			s := stop()
 			proxy.Close()
-			if c.Messages == 0 || c.Messages != s.Messages || c.Window.Failed != 0 {
-				t.Errorf("%s, %s: %d and %d messages, %d refused, %v", on, kind, c.Messages, s.Messages, s.Refused, c.Notes)
-			}
+			must.True(t, c.Messages != 0 && c.Messages == s.Messages && c.Window.Failed == 0,
+				"%s, %s: %d and %d messages, %d refused, %v", on, kind, c.Messages, s.Messages, s.Refused, c.Notes)
 		}
 	}
 }
@@ -335,9 +330,8 @@ func TestHTTP2Failures(t *testing.T) {
 		}
 		note := fmt.Sprint(c.Notes)
 		must.ContainFor(t, n.name, note, httpCutOff.String(), httpTruncated.String(), httpClientError.String(), httpServerError.String())
-		if c.Connections != 1 || c.Window.Messages == 0 || c.Window.Failed > failing.Load() {
-			t.Errorf("%s: %d connections, %d messages, %d of %d failed", n.name, c.Connections, c.Window.Messages, c.Window.Failed, failing.Load())
-		}
+		must.True(t, c.Connections == 1 && c.Window.Messages != 0 && c.Window.Failed <= failing.Load(),
+			"%s: %d connections, %d messages, %d of %d failed", n.name, c.Connections, c.Window.Messages, c.Window.Failed, failing.Load())
 	}
 }
 
@@ -363,9 +357,8 @@ func TestHTTP2ServerThatEnds(t *testing.T) {
 				c = must.Get(loopback.KindOf(over(n), "http2").Dial(t.Context(), p, nil))(must.Named(t, n.name))
 				p.Duration *= 2
 			}
-			if (c.Connections > 1) != orderly || (c.Window.Failed > 0) == orderly {
-				t.Errorf("%s, orderly %t: %d messages over %d connections, %v", n.name, orderly, c.Messages, c.Connections, c.Notes)
-			}
+			must.True(t, (c.Connections > 1) == orderly && (c.Window.Failed > 0) != orderly,
+				"%s, orderly %t: %d messages over %d connections, %v", n.name, orderly, c.Messages, c.Connections, c.Notes)
 		}
 	}
 }
@@ -393,9 +386,8 @@ func TestHTTP2ServerOfStrangers(t *testing.T) {
 			c := dial()
 			must.Get(c.Write([]byte(text)))(t)
 			answer := must.Get(io.ReadAll(c))(t)
-			if !strings.Contains(string(answer), want) || strings.HasPrefix(text, begin) == strings.HasPrefix(string(answer), "HTTP/1.1 400") {
-				t.Errorf("%s: %.60q is answered with %.200q, not %q", n.name, text, answer, want)
-			}
+			must.True(t, strings.Contains(string(answer), want) && strings.HasPrefix(text, begin) != strings.HasPrefix(string(answer), "HTTP/1.1 400"),
+				"%s: %.60q is answered with %.200q, not %q", n.name, text, answer, want)
 		}
 		transport := &http.Transport{Protocols: only2()}
 		q := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address, nil))(t)
@@ -464,8 +456,7 @@ func TestHTTP2Silent(t *testing.T) {
 			continue
 		}
 		must.Do(must.Named(t, o.name), o.err)
-		if o.c.Window.Failed != 1 || o.c.Connections != 1 || o.c.Messages < 100 || !strings.Contains(fmt.Sprint(o.c.Notes), "1 without a response in time") {
-			t.Errorf("%s: %d messages over %d connections, %v", o.name, o.c.Messages, o.c.Connections, o.c.Notes)
-		}
+		must.True(t, o.c.Window.Failed == 1 && o.c.Connections == 1 && o.c.Messages >= 100 && strings.Contains(fmt.Sprint(o.c.Notes), "1 without a response in time"),
+			"%s: %d messages over %d connections, %v", o.name, o.c.Messages, o.c.Connections, o.c.Notes)
 	}
 }

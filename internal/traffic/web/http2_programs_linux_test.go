@@ -59,9 +59,7 @@ func TestHTTP2Nginx(t *testing.T) {
 			q := asked
 			q.Address, q.TLS = at, secured
 			c := must.Get(http2Requests{path: on.Client}.Dial(t.Context(), q, nil))(must.Named(t, on))
-			if c.Messages == 0 || c.Window.Failed != 0 || len(c.Notes) > 0 {
-				t.Errorf("%s, TLS %s: %d messages, %v", on, secured, c.Messages, c.Notes)
-			}
+			must.True(t, c.Messages != 0 && c.Window.Failed == 0 && len(c.Notes) == 0, "%s, TLS %s: %d messages, %v", on, secured, c.Messages, c.Notes)
 		}
 	}
 }

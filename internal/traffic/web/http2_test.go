@@ -65,23 +65,18 @@ func http2Agree(t testing.TB, p traffic.Params, c, s traffic.Report) {
 	t.Helper()
 	must.Equal(t, []int64{c.Messages, c.Sent, c.Received, int64(c.Connections), 0, int64(max(p.Flows, 1))}, []int64{s.Messages, s.Received, s.Sent, int64(s.Connections), int64(s.Refused), int64(c.Connections)})
 	least, asked := c.Messages*int64(p.ResponseSize)*int64(max(1, p.Messages)), c.Messages*int64(p.RequestSize)
-	if c.Messages == 0 || c.Received <= least || c.Sent <= asked || c.Window.Failed > 0 || c.Window.Sent > c.Sent || c.Window.Received > c.Received {
-		t.Errorf("%d messages, %d bytes sent and %d received, window %+v", c.Messages, c.Sent, c.Received, c.Window)
-	}
+	must.True(t, c.Messages != 0 && c.Received > least && c.Sent > asked && c.Window.Failed <= 0 && c.Window.Sent <= c.Sent && c.Window.Received <= c.Received,
+		"%d messages, %d bytes sent and %d received, window %+v", c.Messages, c.Sent, c.Received, c.Window)
 	// A header block is short from the second on: the fields are kept.
 	if over := c.Sent - asked - int64(c.Connections)*300; over/c.Messages > 40+9*int64(p.RequestSize)/8000 {
 		t.Errorf("%d bytes besides the bodies of %d requests", over, c.Messages)
 	}
 	for end, r := range map[string]traffic.Report{"client": c, "server": s} {
-		if r.TCP.Segments > 0 && r.TCP.Wire < uint64(r.Sent) {
-			t.Errorf("the %s sent %d bytes in %d messages, %+v", end, r.Sent, r.Messages, r.TCP)
-		}
+		must.True(t, r.TCP.Segments <= 0 || r.TCP.Wire >= uint64(r.Sent), "the %s sent %d bytes in %d messages, %+v", end, r.Sent, r.Messages, r.TCP)
 	}
 	if c.Window.RTT.Count() == 0 { // all that ended in the window began before it
 		return
 	}
 	m, _ := http2Requests{}.Metrics(p, c, s)
-	if m["transaction_rate"] <= 0 || m["loss_ratio"] != 0 || m["first_byte_p50"] <= 0 || m["rtt_p50"] < m["first_byte_p50"] {
-		t.Errorf("metrics %v", m)
-	}
+	must.True(t, m["transaction_rate"] > 0 && m["loss_ratio"] == 0 && m["first_byte_p50"] > 0 && m["rtt_p50"] >= m["first_byte_p50"], "metrics %v", m)
 }

@@ -76,18 +76,16 @@ func httpAgree(t testing.TB, p traffic.Params, c, s traffic.Report) {
 		t.Errorf("%d messages, %d bytes sent and %d received, window %+v", c.Messages, c.Sent, c.Received, c.Window)
 	}
 	for end, r := range map[string]traffic.Report{"client": c, "server": s} {
-		if r.TCP.Segments > 0 && (r.TCP.Wire < uint64(r.Sent) || r.TCP.Segments < uint64(r.Messages)/2) {
-			t.Errorf("the %s sent %d bytes in %d messages, %+v", end, r.Sent, r.Messages, r.TCP)
-		}
+		must.True(t, r.TCP.Segments <= 0 || r.TCP.Wire >= uint64(r.Sent) && r.TCP.Segments >= uint64(r.Messages)/2,
+			"the %s sent %d bytes in %d messages, %+v", end, r.Sent, r.Messages, r.TCP)
 	}
 	m, _ := httpRequests{}.Metrics(p, c, s)
 	_, connects := m["connect_p50"]
 	if c.Window.RTT.Count() == 0 { // all that ended in the window began before it
 		return
 	}
-	if m["transaction_rate"] <= 0 || m["loss_ratio"] != 0 || m["first_byte_p50"] <= 0 || m["rtt_p50"] < m["first_byte_p50"] || connects != (p.KeepAlive == study.Off) {
-		t.Errorf("metrics %v", m)
-	}
+	must.True(t, m["transaction_rate"] > 0 && m["loss_ratio"] == 0 && m["first_byte_p50"] > 0 && m["rtt_p50"] >= m["first_byte_p50"] && connects == (p.KeepAlive == study.Off),
+		"metrics %v", m)
 }
 
 // theirs is a server of net/http that answers as a trial's does.
@@ -144,9 +142,8 @@ func TestHTTPClientOfNetHTTP(t *testing.T) {
 				if keep == study.Off || what == "that close" {
 					connections = int(c.Messages)
 				}
-				if c.Messages == 0 || c.Window.Failed > 0 || c.Connections != connections {
-					t.Errorf("%s, %s, keep_alive %s: %d messages, %d connections, %v", what, n.name, keep, c.Messages, c.Connections, c.Notes)
-				}
+				must.True(t, c.Messages != 0 && c.Window.Failed <= 0 && c.Connections == connections,
+					"%s, %s, keep_alive %s: %d messages, %d connections, %v", what, n.name, keep, c.Messages, c.Connections, c.Notes)
 			}
 		}
 	}
@@ -210,9 +207,7 @@ func TestHTTPServerOfNetHTTP(t *testing.T) {
 						header.Set("Expect", expect)
 					}
 					r, size := ask(body(), header) //nolint:bodyclose // ask closes it
-					if r.StatusCode != 200 || size != 70_000 || r.Header.Get(http1.TagField) != trial.answer || r.Close {
-						t.Errorf("%s: %d bytes, %+v", what, size, r)
-					}
+					must.True(t, r.StatusCode == 200 && size == 70_000 && r.Header.Get(http1.TagField) == trial.answer && !r.Close, "%s: %d bytes, %+v", what, size, r)
 					if date, err := http.ParseTime(r.Header.Get("Date")); err != nil || time.Since(date).Abs() > time.Minute {
 						t.Errorf("date %q: %v", r.Header.Get("Date"), err)
 					}
@@ -250,9 +245,8 @@ func TestHTTPServerOfEndedConnections(t *testing.T) {
 			}
 			r := stop()
 			must.Equal(t, []int64{requests, requests * leastHead}, []int64{r.Messages, r.Content})
-			if r.TCP.Wire < uint64(r.Sent) || r.TCP.Wire > 2*uint64(r.Sent) || r.TCP.Segments < requests {
-				t.Errorf("%d bytes were sent, at most %d in %d segments", r.Sent, r.TCP.Wire, r.TCP.Segments)
-			}
+			must.True(t, r.TCP.Wire >= uint64(r.Sent) && r.TCP.Wire <= 2*uint64(r.Sent) && r.TCP.Segments >= requests,
+				"%d bytes were sent, at most %d in %d segments", r.Sent, r.TCP.Wire, r.TCP.Segments)
 		})
 	}
 }
@@ -273,9 +267,7 @@ func TestHTTPServerOfCurl(t *testing.T) {
 			if strings.Contains(args[len(args)-1], "1.0") {
 				want = "200 3000 1\n200 3000 1\n"
 			}
-			if err != nil || string(out) != want {
-				t.Errorf("%s: curl %v: %v, %s", n.name, args, err, out)
-			}
+			must.True(t, err == nil && string(out) == want, "%s: curl %v: %v, %s", n.name, args, err, out)
 		}
 		if r := stop(); r.Messages != 8 || r.Refused != 0 {
 			t.Errorf("%s: %+v", n.name, r)
@@ -315,9 +307,8 @@ func TestHTTPServerOfStrangers(t *testing.T) {
 				c := dial()
 				must.Get(c.Write([]byte(text)))(t)
 				answer := must.Get(io.ReadAll(c))(t)
-				if !bytes.HasPrefix(answer, []byte("HTTP/1.1 "+status+"\r\n")) || !bytes.Contains(answer, []byte("\r\nConnection: close\r\n")) {
-					t.Errorf("%.40q is answered with %q", text, answer)
-				}
+				must.True(t, bytes.HasPrefix(answer, []byte("HTTP/1.1 "+status+"\r\n")) && bytes.Contains(answer, []byte("\r\nConnection: close\r\n")),
+					"%.40q is answered with %q", text, answer)
 			}
 			c := dial()
 			reader := http1.NewResponseReader(1000)
@@ -326,8 +317,7 @@ func TestHTTPServerOfStrangers(t *testing.T) {
 				for buf := make([]byte, 4096); want > 0; {
 					size := must.Get(c.Read(buf))(t)
 					for b := buf[:size]; len(b) > 0; {
-						k, done, err := reader.Read(b)
-						must.Do(t, err)
+						k, done := must.Get2(reader.Read(b))(t)
 						b = b[k:]
 						if done {
 							want--
@@ -500,9 +490,8 @@ func TestHTTPThroughProxy(t *testing.T) {
 			proxy.Close()
 			// Its transport may open a connection for a request that another one then carries: it stays silent, which the
 			// server counts as refused.
-			if c.Messages == 0 || c.Messages != s.Messages || c.Window.Failed != 0 || s.Refused > s.Connections {
-				t.Errorf("%s, keep_alive %s: %d and %d messages, %d refused, %v", on, keep, c.Messages, s.Messages, s.Refused, c.Notes)
-			}
+			must.True(t, c.Messages != 0 && c.Messages == s.Messages && c.Window.Failed == 0 && s.Refused <= s.Connections,
+				"%s, keep_alive %s: %d and %d messages, %d refused, %v", on, keep, c.Messages, s.Messages, s.Refused, c.Notes)
 		}
 	}
 }

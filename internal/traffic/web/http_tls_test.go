@@ -256,12 +256,8 @@ func TestHTTPTLSServerOfStrangers(t *testing.T) {
 			c := dial()
 			must.Get(c.Write([]byte(text)))(t)
 			answer, _ := io.ReadAll(c) // a reset may end it
-			if !bytes.HasPrefix(answer, []byte(start)) {
-				t.Errorf("%s: %.40q is answered with %.80q, not %.40q", n.name, text, answer, start)
-			}
-			if start != alert && start != "\x16" && !bytes.HasSuffix(answer, []byte("\r\n\r\nThis port speaks TLS.\n")) {
-				t.Errorf("%s: %q", n.name, answer)
-			}
+			must.True(t, bytes.HasPrefix(answer, []byte(start)), "%s: %.40q is answered with %.80q, not %.40q", n.name, text, answer, start)
+			must.True(t, start == alert || start == "\x16" || bytes.HasSuffix(answer, []byte("\r\n\r\nThis port speaks TLS.\n")), "%s: %q", n.name, answer)
 		}
 		c := tls.Client(dial(), &tls.Config{InsecureSkipVerify: true})
 		request := trial.request(netip.MustParseAddrPort(address), 0)
@@ -358,9 +354,7 @@ func TestHTTPTLSFailures(t *testing.T) {
 			p.Duration *= 2
 		}
 		must.ContainFor(t, n.name, fmt.Sprint(c.Notes), httpCutOff.String(), httpTruncated.String(), httpInsecure.String())
-		if c.Messages == 0 {
-			t.Errorf("%s: %+v", n.name, c)
-		}
+		must.True(t, c.Messages != 0, "%s: %+v", n.name, c)
 	}
 }
 

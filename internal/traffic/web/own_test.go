@@ -25,9 +25,7 @@ func TestOwnTimeHTTP(t *testing.T) {
 		"a connection for each":       own(func(p *traffic.Params) { p.KeepAlive = study.Off }),
 		"a response of several reads": own(func(p *traffic.Params) { p.ResponseSize = 100 << 10 }),
 	} {
-		if own == nil || *own <= 0 || *own > 1e-3 {
-			t.Errorf("%s: own time %v", name, own)
-		}
+		must.True(t, own != nil && *own > 0 && *own <= 1e-3, "%s: own time %v", name, own)
 	}
 	for name, own := range map[string]*float64{
 		"scheduled": own(func(p *traffic.Params) { p.TransactionRate = 100 }), "in TLS": own(func(p *traffic.Params) { p.TLS = study.On }), "large": own(func(p *traffic.Params) { p.ResponseSize = 2 << 20 }),
@@ -46,8 +44,6 @@ func TestHTTPTrialHasOwnTime(t *testing.T) {
 		p.Warmup, p.Duration = 0, 20*time.Millisecond
 		w := loopback.KindOf(over(n), "http")
 		client, server, err := loopback.Between(t.Context(), w, w, p)
-		if err != nil || client.OwnTime == nil || server.OwnTime != nil {
-			t.Errorf("%s: own time %v, of the server %v, %v", n.name, client.OwnTime, server.OwnTime, err)
-		}
+		must.True(t, err == nil && client.OwnTime != nil && server.OwnTime == nil, "%s: own time %v, of the server %v, %v", n.name, client.OwnTime, server.OwnTime, err)
 	}
 }

@@ -60,12 +60,9 @@ func TestEndlessAnswer(t *testing.T) {
 			must.Do(t, err)
 			sent.Store(0)
 			_, err = e.Leftovers(t.Context(), nil)
-			if err == nil || !strings.HasPrefix(err.Error(), "engine x: list its containers: ") || strings.Contains(err.Error(), "\n") || errors.Is(err, ErrGone) {
-				t.Errorf("%s over %s: %v", name, network, err)
-			}
-			if name != "compressed" && name != "a header" && name != "deep" && !errors.Is(err, errAnswer) {
-				t.Errorf("%s over %s: %v, want %v", name, network, err, errAnswer)
-			}
+			must.True(t, err != nil && strings.HasPrefix(err.Error(), "engine x: list its containers: ") && !strings.Contains(err.Error(), "\n") && !errors.Is(err, ErrGone),
+				"%s over %s: %v", name, network, err)
+			must.True(t, name == "compressed" || name == "a header" || name == "deep" || errors.Is(err, errAnswer), "%s over %s: %v, want %v", name, network, err, errAnswer)
 			_ = e.Disconnect()
 			s.CloseClientConnections()
 			s.Close()

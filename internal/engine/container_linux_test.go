@@ -36,9 +36,7 @@ func newBench(t *testing.T) bench {
 func pidOf(t *testing.T, argument string) int {
 	t.Helper()
 	found := pidsOf(t, argument)
-	if len(found) != 1 {
-		t.Fatalf("%d processes have the argument %s", len(found), argument)
-	}
+	must.Require(t, len(found) == 1, "%d processes have the argument %s", len(found), argument)
 	return found[0]
 }
 
@@ -74,9 +72,7 @@ func TestRun(t *testing.T) {
 	c := b.Container(t, spec)
 	a := b.Agent(t, c, "one/server")
 	t.Logf("create, start and handshake in %v", time.Since(began))
-	if c.Limit != spec.Limit {
-		t.Errorf("limited to %+v, want %+v", c.Limit, spec.Limit)
-	}
+	must.True(t, c.Limit == spec.Limit, "limited to %+v, want %+v", c.Limit, spec.Limit)
 	ns := must.Get(c.Namespace())(t)
 	defer ns.Close()
 	mac := must.Get(ns.Links().HardwareAddr("eth0"))(t)
@@ -84,9 +80,7 @@ func TestRun(t *testing.T) {
 	if len(c.Endpoints) != 1 || c.Endpoints[0].MAC != mac.String() || len(c.Addresses()) != 1 || !bridge.Contains(c.Addresses()[0]) || c.Endpoints[0].Gateway != bridge.Addr() {
 		t.Errorf("the device has %v, the bridge %v, the engine reports %+v", mac, bridge, c.Endpoints)
 	}
-	if v, err := ns.ReadSysctl("net/ipv4/tcp_no_metrics_save"); err != nil || v != "1" {
-		t.Errorf("the container's sysctl is %q: %v", v, err)
-	}
+	must.EqualFor(t, "the container's sysctl is", "1", must.Get(ns.ReadSysctl("net/ipv4/tcp_no_metrics_save"))(must.Named(t, "the container's sysctl is")))
 
 	began = time.Now()
 	must.Do(t, a.Close())
@@ -131,9 +125,7 @@ func TestPublish(t *testing.T) {
 		q := p
 		q.Address = at.String()
 		sent, got, err := must.Get(agent.Begin(t.Context(), client, server, q, p))(t).Run(t.Context())
-		if err != nil || sent.Received == 0 || got.Received == 0 {
-			t.Errorf("%s: client %d bytes, server %d bytes: %v", kind, sent.Received, got.Received, err)
-		}
+		must.True(t, err == nil && sent.Received != 0 && got.Received != 0, "%s: client %d bytes, server %d bytes: %v", kind, sent.Received, got.Received, err)
 	}
 
 	second := b.Spec("second")
@@ -143,9 +135,7 @@ func TestPublish(t *testing.T) {
 	}
 	second.Publish = []engine.Publish{{Port: port}}
 	must.Fail(t, must.Err(b.Run(t.Context(), second)), "both ports")
-	if left, err := b.Leftovers(t.Context(), nil); err != nil || len(left) != 2 {
-		t.Errorf("want the server and its image, have %v, %v", left, err)
-	}
+	must.EqualFor(t, "the server and its image", 2, len(must.Get(b.Leftovers(t.Context(), nil))(must.Named(t, "want the server and its image, have"))))
 }
 
 // On the host's network there is no namespace but the host's.
@@ -192,9 +182,7 @@ func TestExitReasons(t *testing.T) {
 		t.Helper()
 		deadline := time.Now().Add(20 * time.Second)
 		for c.Err() == nil {
-			if time.Now().After(deadline) {
-				t.Fatal("the agent does not exit")
-			}
+			must.Require(t, !time.Now().After(deadline), "the agent does not exit")
 			time.Sleep(10 * time.Millisecond)
 		}
 		return c.Err().Error()
@@ -206,9 +194,7 @@ func TestExitReasons(t *testing.T) {
 	t.Run("killed", func(t *testing.T) {
 		a := b.Agent(t, c, "killed/limited")
 		kill(t, pidOf(t, "killed/limited"))
-		if got := wait(t, a); !strings.Contains(got, "killed by a signal") {
-			t.Error(got)
-		}
+		must.Contain(t, wait(t, a), "killed by a signal")
 	})
 	t.Run("last words", func(t *testing.T) {
 		conn := must.Get(c.Launch(t.Context(), agent.KillAgentArguments("")...))(t)
@@ -229,16 +215,12 @@ func TestExitReasons(t *testing.T) {
 			if err := conn.Close(t.Context()); err != nil {
 				t.Error(err)
 			}
-			if got := conn.ExitReason(); got != "killed: out of memory (limit 64MiB)" {
-				t.Error(got)
-			}
+			must.Equal(t, "killed: out of memory (limit 64MiB)", conn.ExitReason())
 		}
 		// The container continues, and the exit of one agent is not reported for the next.
 		a := b.Agent(t, c, "after/limited")
 		kill(t, pidOf(t, "after/limited"))
-		if got := wait(t, a); !strings.Contains(got, "killed by a signal") {
-			t.Error(got)
-		}
+		must.Contain(t, wait(t, a), "killed by a signal")
 	})
 	t.Run("stuck", func(t *testing.T) {
 		a := b.Agent(t, c, "stuck/limited")
@@ -252,9 +234,7 @@ func TestExitReasons(t *testing.T) {
 	t.Run("container killed", func(t *testing.T) {
 		a := b.Agent(t, c, "in-killed/limited")
 		kill(t, hostPID(t, c))
-		if got := wait(t, a); !strings.Contains(got, "its container was killed") {
-			t.Error(got)
-		}
+		must.Contain(t, wait(t, a), "its container was killed")
 	})
 	t.Run("container removed", func(t *testing.T) {
 		c := b.Container(t, b.Spec("removed"))
@@ -268,8 +248,6 @@ func TestExitReasons(t *testing.T) {
 		c := b.Container(t, b.Spec("last"))
 		a := b.Agent(t, c, "in-ended/last")
 		kill(t, b.dockerd(t))
-		if got := wait(t, a); !strings.Contains(got, "the engine on host a ended") {
-			t.Error(got)
-		}
+		must.Contain(t, wait(t, a), "the engine on host a ended")
 	})
 }

@@ -35,7 +35,5 @@ func TestFixedAddressesOfBothFamilies(t *testing.T) {
 	if got := c.Addresses(); !slices.Equal(got, want) {
 		t.Errorf("the container has %v, want %v", got, want)
 	}
-	if !slices.Equal(n.Subnets, on) {
-		t.Errorf("the network has %v, want %v", n.Subnets, on)
-	}
+	must.True(t, slices.Equal(n.Subnets, on), "the network has %v, want %v", n.Subnets, on)
 }

@@ -53,9 +53,7 @@ func FuzzAnswers(f *testing.F) {
 		c := &Container{ID: "a", Name: "x", engine: e}
 		left, listed := e.Leftovers(ctx, nil)
 		for _, l := range left {
-			if l.Run == "" {
-				t.Errorf("%s belongs to no run", l.What)
-			}
+			must.True(t, l.Run != "", "%s belongs to no run", l.What)
 		}
 		_, state := c.State(ctx)
 		_, swarm := e.Swarm(ctx)
@@ -64,9 +62,7 @@ func FuzzAnswers(f *testing.F) {
 			c.read(got)
 		}
 		for _, err := range []error{e.Identify(ctx), listed, state, swarm, c.Remove(ctx), e.RemoveRun(ctx, "0123abcd")} {
-			if err != nil && strings.ContainsAny(err.Error(), "\n\r") {
-				t.Errorf("the error %q is not on one line", err)
-			}
+			must.True(t, err == nil || !strings.ContainsAny(err.Error(), "\n\r"), "the error %q is not on one line", err)
 		}
 	})
 }
@@ -94,9 +90,7 @@ func FuzzExecStream(f *testing.F) {
 		}()
 		got, err := io.ReadAll(x)
 		<-x.ended
-		if err != nil || len(got) > len(sent) {
-			t.Errorf("%d of %d bytes are output: %v", len(got), len(sent), err)
-		}
+		must.True(t, err == nil && len(got) <= len(sent), "%d of %d bytes are output: %v", len(got), len(sent), err)
 		if n := len(x.words.String()); n > len(sent)+100 {
 			t.Errorf("%d of %d bytes are kept of the error output", n, len(sent))
 		}
@@ -114,9 +108,7 @@ func FuzzImageOwner(f *testing.F) {
 	f.Add("x/"+Repository+":0123456789ab-", hash)
 	f.Fuzz(func(t *testing.T, name, hash string) {
 		run, ok := imageOwner(name, hash)
-		if ok && (run == "" || !strings.HasSuffix(name, Repository+":"+tagOf(hash, run))) {
-			t.Errorf("%q belongs to %q", name, run)
-		}
+		must.True(t, !ok || run != "" && strings.HasSuffix(name, Repository+":"+tagOf(hash, run)), "%q belongs to %q", name, run)
 	})
 }
 
@@ -137,13 +129,9 @@ func TestSeparate(t *testing.T) {
 			if err != nil {
 				said = err.Error()
 			}
-			if said != want {
-				t.Errorf("%q: %q, want %q", text, said, want)
-			}
+			must.EqualFor(t, text, want, said)
 		}
-		if !strings.HasPrefix(out.String(), "out!") || words.String() != "word" {
-			t.Errorf("%q: output %q, error output %q", text, out.String(), words.String())
-		}
+		must.True(t, strings.HasPrefix(out.String(), "out!") && words.String() == "word", "%q: output %q, error output %q", text, out.String(), words.String())
 	}
 }
 

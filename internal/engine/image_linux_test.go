@@ -60,14 +60,10 @@ func TestLeftovers(t *testing.T) {
 	ids := map[string]string{}
 	for _, run := range []string{dead, alive} {
 		id, err := b.Image(ctx, run)
-		if err != nil {
-			t.Error(err)
-		}
+		must.True(t, err == nil, "%v", err)
 		ids[run] = id
 	}
-	if ids[dead] == "" || ids[alive] != ids[dead] {
-		t.Errorf("two runs have images %v of the same content", ids)
-	}
+	must.True(t, ids[dead] != "" && ids[alive] == ids[dead], "two runs have images %v of the same content", ids)
 	found, err := c.ImageInspect(ctx, ids[dead])
 	must.Do(t, err)
 	if got := found.Config.Labels; got["org.opencontainers.image.title"] != "tare" || got[engine.LabelPart] != "image" || got[engine.LabelRun] == "" {
@@ -115,15 +111,12 @@ func TestLeftovers(t *testing.T) {
 	must.Equal(t, before, after)
 	found, err = c.ImageInspect(ctx, ids[dead])
 	slices.Sort(found.RepoTags)
-	if err != nil || len(found.RepoTags) != 2 || found.RepoTags[0] != "my/tare:mine-too" || !strings.HasSuffix(found.RepoTags[1], "-"+alive) {
-		t.Errorf("the image has tags %v: %v", found.RepoTags, err)
-	}
+	must.True(t, err == nil && len(found.RepoTags) == 2 && found.RepoTags[0] == "my/tare:mine-too" && strings.HasSuffix(found.RepoTags[1], "-"+alive),
+		"the image has tags %v: %v", found.RepoTags, err)
 
 	// A run that ends normally removes its tag.
 	must.Do(t, b.RemoveRun(ctx, alive))
-	if left, err := b.Leftovers(ctx, nil); err != nil || len(left) != 0 {
-		t.Errorf("after its end: %v, %v", left, err)
-	}
+	must.EqualFor(t, "after its end", 0, len(must.Get(b.Leftovers(ctx, nil))(must.Named(t, "after its end"))))
 
 	// An image that was removed is created again.
 	make(later)
@@ -162,9 +155,7 @@ func TestImageAtOnce(t *testing.T) {
 		}
 	}
 	for _, x := range objects(t, b.user(t)) {
-		if !strings.HasPrefix(x, "network ") {
-			t.Errorf("left: %s", x)
-		}
+		must.True(t, strings.HasPrefix(x, "network "), "left: %s", x)
 	}
 }
 
@@ -186,24 +177,16 @@ func TestImageRefused(t *testing.T) {
 		filepath.Join(dir, "none"): "no such file",
 	} {
 		b.Binary = path
-		if _, err := b.Image(t.Context(), b.ID); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
-			t.Errorf("%s: %v", path, err)
-		}
+		must.Fail(t, must.Err(b.Image(t.Context(), b.ID)), want, path)
 	}
 	arch := b.Versions.Arch
 	b.Binary, b.Versions.Arch = "", "riscv64"
-	if _, err := b.Image(t.Context(), b.ID); err == nil || !strings.Contains(err.Error(), engine.BinaryVariable) || !strings.Contains(err.Error(), "tare-linux-riscv64") {
-		t.Errorf("an engine of another architecture: %v", err)
-	}
+	must.FailFor(t, "an engine of another architecture", must.Err(b.Image(t.Context(), b.ID)), engine.BinaryVariable, "tare-linux-riscv64")
 
 	// A cancelled import leaves nothing.
 	b.Binary, b.Versions.Arch = "", arch
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := b.Image(ctx, b.ID); err == nil {
-		t.Error("a cancelled import returned an image")
-	}
-	if left, err := b.Leftovers(t.Context(), nil); err != nil || len(left) != 0 {
-		t.Errorf("left: %v, %v", left, err)
-	}
+	must.FailFor(t, "a cancelled import returned an image", must.Err(b.Image(ctx, b.ID)))
+	must.EqualFor(t, "left", 0, len(must.Get(b.Leftovers(t.Context(), nil))(must.Named(t, "left"))))
 }

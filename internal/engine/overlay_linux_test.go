@@ -25,14 +25,10 @@ func TestEnginesLeftoversOfSwarm(t *testing.T) {
 	const dead = "00000001"
 	spec := engine.NetworkSpec{Run: dead, Name: engine.Name(dead, "net"), Driver: "overlay", Attachable: true, Subnet: l.Addresses(lab.NetOverlay, 1)[0].Masked()}
 	n := must.Get(a.CreateNetwork(ctx, spec))(t)
-	if n.Scope != engine.ScopeSwarm || !n.Attachable {
-		t.Errorf("%+v", n)
-	}
+	must.True(t, n.Scope == engine.ScopeSwarm && n.Attachable, "%+v", n)
 	for _, p := range []*private.Engine{a, b} {
 		c := must.Get(p.Run(ctx, engine.ContainerSpec{Run: dead, Part: "client", Name: engine.Name(dead, "client", p.Name), Network: spec.Name}))(t)
-		if len(c.Addresses()) == 0 || !spec.Subnet.Contains(c.Addresses()[0]) {
-			t.Errorf("engine %s: %+v", p.Name, c.Endpoints)
-		}
+		must.True(t, len(c.Addresses()) != 0 && spec.Subnet.Contains(c.Addresses()[0]), "engine %s: %+v", p.Name, c.Endpoints)
 	}
 	for _, p := range []*private.Engine{b, a} {
 		left := must.Get(p.Leftovers(ctx, nil))(t)

@@ -28,9 +28,7 @@ func TestName(t *testing.T) {
 		{[]string{"docker/network:My Net.1", "client", "2"}, "tare-0123abcd-docker.network.My.Net.1-client-2"},
 		{nil, "tare-0123abcd"},
 	} {
-		if got := Name("0123abcd", tt.parts...); got != tt.want {
-			t.Errorf("%v: %s, want %s", tt.parts, got, tt.want)
-		}
+		must.EqualFor(t, tt.parts, tt.want, Name("0123abcd", tt.parts...))
 	}
 }
 
@@ -116,17 +114,13 @@ func TestDeadRun(t *testing.T) {
 	} {
 		l := labels("00000001", "client")
 		maps.Copy(l, tt.change)
-		if got := deadRun(l, tt.alive); got != tt.want {
-			t.Errorf("%s: %q, want %q", name, got, tt.want)
-		}
+		must.EqualFor(t, name, tt.want, deadRun(l, tt.alive))
 	}
 }
 
 func TestGoArch(t *testing.T) {
 	for name, want := range map[string]string{"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64", "armv7l": "arm", "riscv64": "riscv64"} {
-		if got := goArch(name); got != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
-		}
+		must.EqualFor(t, name, want, goArch(name))
 	}
 }
 

@@ -49,9 +49,7 @@ func find(t *testing.T, fits func(args []string) bool) int {
 	for until := time.Now().Add(10 * time.Second); len(found) == 0 && time.Now().Before(until); time.Sleep(time.Millisecond) {
 		found = all(t, fits)
 	}
-	if len(found) != 1 {
-		t.Fatalf("%d processes match, want one", len(found))
-	}
+	must.Require(t, len(found) == 1, "%d processes match, want one", len(found))
 	return found[0]
 }
 
@@ -118,8 +116,7 @@ func TestPause(t *testing.T) {
 // handshake, concurrently as in a driver; then removed.
 func BenchmarkEnds(b *testing.B) {
 	l := drivertest.Lab(b, nil)
-	x, y, err := private.StartBoth(b.Context(), l)
-	must.Do(b, err)
+	x, y := must.Get2(private.StartBoth(b.Context(), l))(b)
 	defer x.Close()
 	defer y.Close()
 	run := l.Spec.Claim.ID

@@ -49,9 +49,7 @@ func TestNetwork(t *testing.T) {
 		t.Errorf("%+v", c.Endpoints)
 	}
 	n, err := b.Network(t.Context(), n.ID)
-	if err != nil || n.Joined[c.Name] != fixed {
-		t.Errorf("%+v, %v", n, err)
-	}
+	must.True(t, err == nil && n.Joined[c.Name] == fixed, "%+v, %v", n, err)
 	ns := must.Get(c.Namespace())(t)
 	defer ns.Close()
 	if _, facts, err := ns.Links().Describe("eth0"); err != nil || !slices.Contains(facts, [2]string{"mtu", "1400"}) {
@@ -117,7 +115,5 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	after, err := b.Leftovers(t.Context(), nil)
-	if err != nil || len(after) != len(before) {
-		t.Errorf("before %v, after %v: %v", before, after, err)
-	}
+	must.True(t, err == nil && len(after) == len(before), "before %v, after %v: %v", before, after, err)
 }

@@ -39,9 +39,7 @@ func TestEnginesService(t *testing.T) {
 	}
 	ns := must.Get(c.Namespace())(t)
 	defer ns.Close()
-	if v, err := ns.ReadSysctl("net/ipv4/tcp_no_metrics_save"); err != nil || v != "1" {
-		t.Errorf("the container's sysctl is %q: %v", v, err)
-	}
+	must.EqualFor(t, "the container's sysctl is", "1", must.Get(ns.ReadSysctl("net/ipv4/tcp_no_metrics_save"))(must.Named(t, "the container's sysctl is")))
 	if got := leftoverKinds(t, b.Engine); !cmp.Equal(got, []string{"service", "container", "image"}) {
 		t.Errorf("a run that is dead would have left %q", got)
 	}
@@ -77,17 +75,14 @@ func TestEnginesServiceFails(t *testing.T) {
 	spec := serviceOf(b.Bench)
 	spec.Sysctls = map[string]string{"net.ipv4.no_such_setting": "1"}
 	_, err := b.RunService(t.Context(), spec)
-	if err == nil || !strings.Contains(err.Error(), "its task has ended") || !strings.Contains(err.Error(), "no_such_setting") || strings.Contains(err.Error(), "\n") {
-		t.Errorf("a task that does not start: %v", err)
-	}
+	must.True(t, err != nil && strings.Contains(err.Error(), "its task has ended") && strings.Contains(err.Error(), "no_such_setting") && !strings.Contains(err.Error(), "\n"),
+		"a task that does not start: %v", err)
 	if got := leftoverKinds(t, b.Engine); !cmp.Equal(got, []string{"image"}) {
 		t.Errorf("after it are left %q", got)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := b.RunService(ctx, serviceOf(b.Bench)); err == nil {
-		t.Error("a service was started although the run was cancelled")
-	}
+	must.FailFor(t, "a service was started although the run was cancelled", must.Err(b.RunService(ctx, serviceOf(b.Bench))))
 }
 
 // A service of a dead run is a leftover on the manager, which removes it with its container on another

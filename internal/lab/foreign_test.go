@@ -109,9 +109,7 @@ func fakeAgent(t *testing.T, user uint32, run string) {
 				return
 			}
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the fake agent did not start: %v, %v", children, err)
-		}
+		must.Require(t, !time.Now().After(deadline), "the fake agent did not start: %v, %v", children, err)
 	}
 }
 
@@ -130,9 +128,7 @@ func TestForeignClaims(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := deadRun(t)
-			if len(namespacesOf(t, run)) != 1 {
-				t.Fatal("the namespace of the dead run is not found")
-			}
+			must.Require(t, len(namespacesOf(t, run)) == 1, "the namespace of the dead run is not found")
 			tt.claim(t, run)
 			if found := namespacesOf(t, run); len(found) == 1 == tt.kept {
 				t.Errorf("found %v, want the namespace: %t", found, !tt.kept)
@@ -150,13 +146,9 @@ func TestForeignSlots(t *testing.T) {
 	var all []int
 	for range 2 {
 		c, err := lab.Standalone()
-		if err != nil {
-			t.Fatalf("with all slots taken by another user: %v", err)
-		}
+		must.Do(must.Named(t, "with all slots taken by another user"), err)
 		defer c.Release()
-		if slices.Contains(all, c.Slot) {
-			t.Errorf("slot %d is claimed twice", c.Slot)
-		}
+		must.True(t, !slices.Contains(all, c.Slot), "slot %d is claimed twice", c.Slot)
 		all = append(all, c.Slot)
 	}
 }
@@ -220,9 +212,7 @@ func TestTemporaryFiles(t *testing.T) {
 	slices.Sort(want)
 	must.EqualFor(t, "removed", want, removed)
 	must.EqualFor(t, "left alone", own, left)
-	if entries, err := os.ReadDir(os.TempDir()); err != nil || len(entries) != len(names)+len(own)+2 {
-		t.Errorf("left %v, %v, want %d", entries, err, len(names)+len(own)+2)
-	}
+	must.EqualFor(t, "left", len(names)+len(own)+2, len(must.Get(os.ReadDir(os.TempDir()))(must.Named(t, "left"))))
 	must.Get(os.Stat(kept))(t)
 }
 
@@ -264,7 +254,5 @@ func TestOwner(t *testing.T) {
 		_ = cmd.Wait()
 	}()
 	must.Equal(t, nobody, must.Get(linuxnet.Owner(cmd.Process.Pid))(t))
-	if _, err := linuxnet.Owner(1 << 30); err == nil {
-		t.Error("a process that does not exist has a user")
-	}
+	must.FailFor(t, "a process that does not exist has a user", must.Err(linuxnet.Owner(1<<30)))
 }

@@ -24,9 +24,7 @@ func FuzzCommandLine(f *testing.F) {
 			must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		}
 		id, ok := subcommandRun(dir)
-		if ok && (!runid.IsID(id) || !strings.Contains(line, id) || !strings.HasPrefix(line, "tare\x00") && !strings.Contains(line, Prefix+id)) {
-			t.Errorf("%q belongs to run %q", line, id)
-		}
+		must.True(t, !ok || runid.IsID(id) && strings.Contains(line, id) && (strings.HasPrefix(line, "tare\x00") || strings.Contains(line, Prefix+id)), "%q belongs to run %q", line, id)
 		hasController(dir, os.Getuid())
 	})
 }

@@ -38,9 +38,7 @@ func TestAddressesAreDisjoint(t *testing.T) {
 		l := &lab.Lab{Spec: lab.Spec{Claim: lab.Claim{Slot: slot}}, IPv6: true}
 		for _, n := range []lab.Net{lab.NetUnderlay, lab.NetA, lab.NetB, lab.NetOverlay} {
 			for _, p := range l.Addresses(n, 1) {
-				if !v4.Contains(p.Addr()) && !v6.Contains(p.Addr()) {
-					t.Errorf("%s is outside %s and %s", p, v4, v6)
-				}
+				must.True(t, v4.Contains(p.Addr()) || v6.Contains(p.Addr()), "%s is outside %s and %s", p, v4, v6)
 				if was, taken := seen[p.Masked()]; taken {
 					t.Errorf("%s of slot %d net %d is also %s", p.Masked(), slot, n, was)
 				}
@@ -53,14 +51,10 @@ func TestAddressesAreDisjoint(t *testing.T) {
 		l := &lab.Lab{Spec: lab.Spec{Claim: lab.Claim{Slot: slot}}}
 		for _, p := range []lab.Pool{lab.PoolA, lab.PoolB, lab.PoolSwarm} {
 			pool := l.Pool(p)
-			if !v4.Contains(pool.Addr()) || pool.Masked() != pool || pools[pool] {
-				t.Errorf("pool %d of slot %d is %s", p, slot, pool)
-			}
+			must.True(t, v4.Contains(pool.Addr()) && pool.Masked() == pool && !pools[pool], "pool %d of slot %d is %s", p, slot, pool)
 			pools[pool] = true
 			for net, was := range seen {
-				if net.Overlaps(pool) {
-					t.Errorf("pool %d of slot %d overlaps %s", p, slot, was)
-				}
+				must.True(t, !net.Overlaps(pool), "pool %d of slot %d overlaps %s", p, slot, was)
 			}
 		}
 	}
@@ -73,25 +67,19 @@ func TestClaimsDiffer(t *testing.T) {
 		c := must.Get(lab.Standalone())(t)
 		defer c.Release()
 		for _, other := range all {
-			if other.ID == c.ID || other.Slot == c.Slot {
-				t.Errorf("%+v and %+v", other, c)
-			}
+			must.True(t, other.ID != c.ID && other.Slot != c.Slot, "%+v and %+v", other, c)
 		}
 		all = append(all, c)
 	}
 	running := must.Get(runid.Running())(t)
 	for _, c := range all {
-		if !slices.Contains(running, c.ID) {
-			t.Errorf("%s is not among the running %v", c.ID, running)
-		}
+		must.True(t, slices.Contains(running, c.ID), "%s is not among the running %v", c.ID, running)
 	}
 	slot := all[0].Slot
 	all[0].Release()
 	again := must.Get(lab.Standalone())(t)
 	defer again.Release()
-	if again.Slot > slot {
-		t.Errorf("slot %d was free, got %d", slot, again.Slot)
-	}
+	must.True(t, again.Slot <= slot, "slot %d was free, got %d", slot, again.Slot)
 }
 
 func TestFull(t *testing.T) {
@@ -143,9 +131,7 @@ func TestSpecIsApplied(t *testing.T) {
 		s := must.Get(h.NS.Links().Stats(h.Underlay))(t)
 		must.EqualFor(t, fmt.Sprintf("%s: %+v", h.Name, s), []any{9000, true}, []any{s.MTU, s.Up})
 		on := must.Get(h.NS.Tuning().Offloads(h.Underlay))(t)
-		if on["tso"] || on["gso"] || on["gro"] {
-			t.Errorf("%s: offloads %v, want none", h.Name, on)
-		}
+		must.True(t, !on["tso"] && !on["gso"] && !on["gro"], "%s: offloads %v, want none", h.Name, on)
 		for name, want := range map[string]string{"net/ipv4/tcp_no_metrics_save": "1", "net/ipv4/conf/eth0/rp_filter": "0",
 			"net/ipv4/ip_local_port_range": "1024 65535", "net/ipv4/tcp_tw_reuse": "1",
 			"net/ipv4/ip_local_reserved_ports": "2377,4500,4789,5201-5400,7946,51820"} {
@@ -201,9 +187,7 @@ func TestNothingLeft(t *testing.T) {
 	defer claim.Release()
 	l := must.Get(lab.Up(lab.Spec{Claim: claim, Label: "x/y", MTU: 1500, Pin: true}))(t)
 	names, err := linuxnet.Pinned(lab.Prefix + claim.ID)
-	if err != nil || !slices.Equal(names, []string{"tare-" + claim.ID + "-x.y-a", "tare-" + claim.ID + "-x.y-b"}) {
-		t.Errorf("names %v (%v)", names, err)
-	}
+	must.True(t, err == nil && slices.Equal(names, []string{"tare-" + claim.ID + "-x.y-a", "tare-" + claim.ID + "-x.y-b"}), "names %v (%v)", names, err)
 	for range 2 {
 		must.Equal(t, nil, l.Close())
 	}
@@ -228,9 +212,7 @@ func orphan(t *testing.T, run string) int {
 		if err == nil && strings.HasPrefix(string(line), "tare\x00agent\x00") {
 			return pid
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the orphan did not start: %q, %v", line, err)
-		}
+		must.Require(t, !time.Now().After(deadline), "the orphan did not start: %q, %v", line, err)
 	}
 }
 
@@ -249,9 +231,7 @@ func TestLeftovers(t *testing.T) {
 	for _, l := range found {
 		of[l.Run]++
 	}
-	if of[dead.ID] != 2 || of[alive.Spec.Claim.ID] != 0 {
-		t.Fatalf("found %+v, want two of %s and none of %s", found, dead.ID, alive.Spec.Claim.ID)
-	}
+	must.Require(t, of[dead.ID] == 2 && of[alive.Spec.Claim.ID] == 0, "found %+v, want two of %s and none of %s", found, dead.ID, alive.Spec.Claim.ID)
 	for _, l := range found {
 		if l.Run != dead.ID {
 			continue
@@ -261,9 +241,7 @@ func TestLeftovers(t *testing.T) {
 		}
 	}
 	for deadline := time.Now().Add(10 * time.Second); syscall.Kill(pid, 0) == nil; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("the stuck agent %d is still there", pid)
-		}
+		must.Require(t, !time.Now().After(deadline), "the stuck agent %d is still there", pid)
 	}
 	if names, _ := linuxnet.Pinned(lab.Prefix + dead.ID); len(names) > 0 {
 		t.Errorf("left: %v", names)
@@ -278,9 +256,7 @@ func TestAgentsOfLiveRunsAreNotLeftovers(t *testing.T) {
 	defer c.Close()
 	found := must.Get(lab.Leftovers())(t)
 	for _, l := range found {
-		if l.Run == claim.ID {
-			t.Errorf("%s is led by this process, and yet a leftover", l.What)
-		}
+		must.True(t, l.Run != claim.ID, "%s is led by this process, and yet a leftover", l.What)
 	}
 }
 
@@ -305,26 +281,18 @@ func TestGuestOfDeadRun(t *testing.T) {
 			if args := strings.Split(string(line), "\x00"); err == nil && strings.HasPrefix(filepath.Base(args[0]), "qemu-system-") && slices.Contains(args, name) {
 				return pid
 			}
-			if time.Now().After(deadline) {
-				t.Fatalf("QEMU did not start: %q, %v", line, err)
-			}
+			must.Require(t, !time.Now().After(deadline), "QEMU did not start: %q, %v", line, err)
 		}
 	}
 	ours, other := start(lab.Prefix+dead.ID+"-vm.virtio-vm"), start("tare-farm-"+dead.ID)
 	found := must.Get(lab.Leftovers())(t)
 	of := slices.DeleteFunc(found, func(l lab.Leftover) bool { return l.Run != dead.ID })
-	if len(of) != 1 || of[0].What != "process "+strconv.Itoa(ours) {
-		t.Fatalf("found %+v, want process %d alone", of, ours)
-	}
+	must.Require(t, len(of) == 1 && of[0].What == "process "+strconv.Itoa(ours), "found %+v, want process %d alone", of, ours)
 	must.Do(t, of[0].Remove())
 	for deadline := time.Now().Add(10 * time.Second); running(ours); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("QEMU, process %d, is still there", ours)
-		}
+		must.Require(t, !time.Now().After(deadline), "QEMU, process %d, is still there", ours)
 	}
-	if !running(other) {
-		t.Error("somebody else's QEMU was ended")
-	}
+	must.True(t, running(other), "somebody else's QEMU was ended")
 }
 
 // running reports whether a process exists and has not exited.

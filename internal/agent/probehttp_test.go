@@ -67,7 +67,7 @@ func TestCheckForwardedByOthers(t *testing.T) {
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel() // each waits until the end of its time
-			m, err := probeThrough(t, func(*url.URL) http.Handler { return answer }, timelimit.Scaled(time.Second))
+			m, err := probeThrough(t, func(*url.URL) http.Handler { return answer }, timelimit.Scaled(300*time.Millisecond))
 			must.Fail(t, err, want)
 			must.Equal(t, false, m.Arrived)
 		})

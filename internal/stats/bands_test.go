@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"tare/internal/testkit/must"
 )
 
 func TestTwoBands(t *testing.T) {
@@ -38,9 +40,7 @@ func TestTwoBands(t *testing.T) {
 			if d := cmp.Diff(c.want, got, cmpopts.EquateApprox(1e-12, 0)); d != "" || ok != c.ok {
 				t.Errorf("%t, want %t; %s", ok, c.ok, d)
 			}
-			if !cmp.Equal(before, c.xs, cmpopts.EquateNaNs()) {
-				t.Errorf("changed its argument: %v", c.xs)
-			}
+			must.True(t, cmp.Equal(before, c.xs, cmpopts.EquateNaNs()), "changed its argument: %v", c.xs)
 		})
 	}
 }

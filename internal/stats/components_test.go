@@ -88,9 +88,7 @@ func TestOptimalLengthIsTheBest(t *testing.T) {
 		c := Components{Within: math.Exp(3 * rng.NormFloat64()), Between: math.Exp(3 * rng.NormFloat64())}
 		sample, more := math.Exp(rng.NormFloat64()), math.Exp(rng.NormFloat64())
 		best, ok := OptimalLength(sample, more, c)
-		if !ok {
-			t.Fatal("no length")
-		}
+		must.Require(t, ok, "no length")
 		cost := func(n int) float64 { return (more + float64(n)*sample) * (c.Between + c.Within/float64(n)) }
 		least := 1
 		for n := 1; n <= 2*best+10; n++ {

@@ -124,18 +124,14 @@ func TestPercentileBootstrapIsBad(t *testing.T) {
 // draws random numbers, so nothing resamples.
 func TestNothingResamples(t *testing.T) {
 	files, err := filepath.Glob("*.go")
-	if err != nil || len(files) < 10 {
-		t.Fatal(files, err)
-	}
+	must.Require(t, err == nil && len(files) >= 10, "%v %v", files, err)
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
 		f := must.Get(parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly))(t)
 		for _, i := range f.Imports {
-			if strings.Contains(i.Path.Value, "rand") {
-				t.Errorf("%s imports %s", name, i.Path.Value)
-			}
+			must.True(t, !strings.Contains(i.Path.Value, "rand"), "%s imports %s", name, i.Path.Value)
 		}
 	}
 }

@@ -59,9 +59,7 @@ func TestDecide(t *testing.T) {
 			if math.IsNaN(p) {
 				p = c.l.P()
 			}
-			if got := Decide(c.l, p, c.margin); got != c.want {
-				t.Errorf("%v, want %v", got, c.want)
-			}
+			must.Equal(t, c.want, Decide(c.l, p, c.margin))
 		})
 	}
 	must.Equal(t, CannotTell, Decide(LogRatio{N: 5, Mean: -0.2, SD: 0.02}, math.NaN(), 0.05))

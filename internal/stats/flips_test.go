@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"tare/internal/testkit/must"
 )
 
 // flipsByHand counts all assignments of signs one by one.
@@ -95,9 +97,8 @@ func TestBothTests(t *testing.T) {
 			_, wrong := shown(0)
 			student, found := shown(effect)
 			t.Logf("%s, n %d: wrong %.3f, found %.3f, by t alone %.3f", noise.name, n, wrong, found, student)
-			if wrong > 0.055 || found < student-0.06 {
-				t.Errorf("%s, n %d: both tests call %.1f %% of equal modes different, and find %.1f %% where the t test finds %.1f %%", noise.name, n, 100*wrong, 100*found, 100*student)
-			}
+			must.True(t, wrong <= 0.055 && found >= student-0.06,
+				"%s, n %d: both tests call %.1f %% of equal modes different, and find %.1f %% where the t test finds %.1f %%", noise.name, n, 100*wrong, 100*found, 100*student)
 		}
 	}
 }

@@ -23,9 +23,7 @@ func sleepers() (x, b []float64) {
 func TestPairedKnownAnswer(t *testing.T) {
 	l := must.Get(Paired(sleepers()))(t)
 	lo, hi, ok := l.Interval(0.95)
-	if l.N != 10 || !ok {
-		t.Fatalf("n %d, interval %t", l.N, ok)
-	}
+	must.Require(t, l.N == 10 && ok, "n %d, interval %t", l.N, ok)
 	near(t, "mean", l.Mean, -1.58, 1e-9)
 	near(t, "t", l.Mean*math.Sqrt(10)/l.SD, -4.0621, 5e-5)
 	near(t, "p", l.P(), 0.002833, 5e-7)
@@ -51,9 +49,7 @@ func TestPairedWithoutSpread(t *testing.T) {
 			t.Errorf("%s: p %g, want %g", c.name, p, c.p)
 		}
 		lo, hi, ok := l.Interval(0.95)
-		if ok != c.ok {
-			t.Errorf("%s: interval %t, want %t", c.name, ok, c.ok)
-		}
+		must.True(t, ok == c.ok, "%s: interval %t, want %t", c.name, ok, c.ok)
 		if ok {
 			near(t, c.name+" lo", lo, c.ratio, 1e-9)
 			near(t, c.name+" hi", hi, c.ratio, 1e-9)
@@ -91,8 +87,6 @@ func TestIntervalRefuses(t *testing.T) {
 		}
 	}
 	for _, margin := range []float64{-0.01, -2, math.NaN()} {
-		if (LogRatio{N: 5}).Equivalent(margin) {
-			t.Errorf("equivalent within %g", margin)
-		}
+		must.True(t, !(LogRatio{N: 5}).Equivalent(margin), "equivalent within %g", margin)
 	}
 }

@@ -56,15 +56,11 @@ func (m model) compare(t *testing.T, ratios ...float64) []LogRatio {
 func inRange(t *testing.T, what string, got, lo, hi float64) {
 	t.Helper()
 	t.Logf("%s: %.4f", what, got)
-	if !(got >= lo && got <= hi) {
-		t.Errorf("%s: %.4f, want %g to %g", what, got, lo, hi)
-	}
+	must.True(t, got >= lo && got <= hi, "%s: %.4f, want %g to %g", what, got, lo, hi)
 }
 
 // near fails the test unless got is within tol of want.
 func near(t *testing.T, what string, got, want, tol float64) {
 	t.Helper()
-	if !(math.Abs(got-want) <= tol) {
-		t.Errorf("%s: %.10g, want %.10g within %g", what, got, want, tol)
-	}
+	must.True(t, math.Abs(got-want) <= tol, "%s: %.10g, want %.10g within %g", what, got, want, tol)
 }

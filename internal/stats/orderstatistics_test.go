@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"tare/internal/testkit/must"
 )
 
 // The limits are those of tables: for the median of 10 values the 2nd and the 9th smallest at 95 % (97.9 %), and for the 90th percentile
@@ -26,9 +28,7 @@ func TestQuantileByOrder(t *testing.T) {
 	} {
 		got, ok := QuantileByOrder(upTo(tt.n), tt.q, 0.95)
 		same := func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
-		if !ok || got.Value != tt.want.Value || !same(got.Low, tt.want.Low) || !same(got.High, tt.want.High) {
-			t.Errorf("quantile %v of %d: %+v, want %+v", tt.q, tt.n, got, tt.want)
-		}
+		must.True(t, ok && got.Value == tt.want.Value && same(got.Low, tt.want.Low) && same(got.High, tt.want.High), "quantile %v of %d: %+v, want %+v", tt.q, tt.n, got, tt.want)
 	}
 	for _, bad := range [][]float64{nil, {1, math.NaN()}, {math.Inf(1)}} {
 		if got, ok := QuantileByOrder(bad, 0.5, 0.95); ok {

@@ -123,9 +123,7 @@ func TestBlocksNeeded(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, ok := blocksOfFirst(c.family, c.margin)
-			if got != c.want || ok != c.ok {
-				t.Errorf("%d %t, want %d %t", got, ok, c.want, c.ok)
-			}
+			must.True(t, got == c.want && ok == c.ok, "%d %t, want %d %t", got, ok, c.want, c.ok)
 		})
 	}
 }

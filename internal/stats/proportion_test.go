@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"tare/internal/testkit/must"
 )
 
 // Method 5, item 14, the numbers: binom.test of R, and 0 of n.
@@ -18,16 +20,12 @@ func TestClopperPearson(t *testing.T) {
 		{5, 5, 0.4781762, 1}, {0, 1, 0, 0.975}, {1, 1, 0.025, 1},
 	} {
 		lo, hi, ok := ClopperPearson(c.k, c.n, 0.95)
-		if !ok {
-			t.Fatalf("%d of %d: no interval", c.k, c.n)
-		}
+		must.Require(t, ok, "%d of %d: no interval", c.k, c.n)
 		near(t, fmt.Sprintf("%d of %d, lo", c.k, c.n), lo, c.lo, 1e-6)
 		near(t, fmt.Sprintf("%d of %d, hi", c.k, c.n), hi, c.hi, 1e-6)
 	}
 	hi, ok := ClopperPearsonUpper(0, 21, 0.95)
-	if !ok {
-		t.Fatal("no upper limit")
-	}
+	must.Require(t, ok, "no upper limit")
 	near(t, "0 of 21, upper limit", hi, 0.1329, 5e-5)
 	for _, c := range []struct {
 		k, n int
@@ -35,9 +33,7 @@ func TestClopperPearson(t *testing.T) {
 	}{{-1, 5, 0.95}, {6, 5, 0.95}, {0, 0, 0.95}, {1, 5, 0}, {1, 5, 1}, {1, 5, math.NaN()}} {
 		_, _, two := ClopperPearson(c.k, c.n, c.conf)
 		_, one := ClopperPearsonUpper(c.k, c.n, c.conf)
-		if two || one {
-			t.Errorf("%d of %d at %g has an interval", c.k, c.n, c.conf)
-		}
+		must.True(t, !two && !one, "%d of %d at %g has an interval", c.k, c.n, c.conf)
 	}
 }
 

@@ -6,14 +6,14 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"tare/internal/testkit/must"
 )
 
 // relative fails the test unless got is within tol of want, relative to want.
 func relative(t *testing.T, what string, got, want, tol float64) {
 	t.Helper()
-	if !(math.Abs(got-want) <= tol*math.Abs(want)) {
-		t.Errorf("%s: %.12g, want %.12g within %g", what, got, want, tol)
-	}
+	must.True(t, math.Abs(got-want) <= tol*math.Abs(want), "%s: %.12g, want %.12g within %g", what, got, want, tol)
 }
 
 // The tails are where Cephes is known to be weak: closed forms of 1, 2 and 4 degrees

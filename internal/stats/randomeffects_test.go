@@ -24,9 +24,7 @@ func vaccine() []LogRatio {
 
 func within(t *testing.T, what string, want, got, most float64) {
 	t.Helper()
-	if !(math.Abs(got-want) <= most) {
-		t.Errorf("%s: %.6f, want %.6f", what, got, want)
-	}
+	must.True(t, math.Abs(got-want) <= most, "%s: %.6f, want %.6f", what, got, want)
 }
 
 // The estimate of Paule and Mandel and the interval of Hartung and Knapp are those of statsmodels 0.15 (combine_effects, method_re
@@ -82,9 +80,7 @@ func TestCombineEffectsExtreme(t *testing.T) {
 		r := must.Get(CombineEffects(units))(t)
 		lo, hi, ok := r.Predict(0, 0.95)
 		for _, v := range []float64{r.Between, r.Mean.Mean, r.Mean.SD, r.Mean.P(), lo, hi} {
-			if math.IsNaN(v) || !ok {
-				t.Errorf("%s: %+v, next %g to %g", name, r, lo, hi)
-			}
+			must.True(t, !math.IsNaN(v) && ok, "%s: %+v, next %g to %g", name, r, lo, hi)
 		}
 	}
 }
@@ -94,9 +90,7 @@ func TestEffectOf(t *testing.T) {
 	for _, of := range []LogRatio{{N: 7, Mean: -0.2, SD: 0.03}, {N: 7, Mean: -0.2, SD: 0.03, DF: 2.5}} { // the second of set-ups
 		lo, hi, _ := of.Interval(0.95)
 		got, ok := EffectOf(of.Ratio(), lo, hi, 7, of.DF)
-		if !ok || got.N != 7 || got.DF != of.DF {
-			t.Fatalf("%+v", got)
-		}
+		must.Require(t, ok && got.N == 7 && got.DF == of.DF, "%+v", got)
 		within(t, "mean", of.Mean, got.Mean, 1e-12)
 		within(t, "deviation", of.SD, got.SD, 1e-9)
 	}
@@ -151,9 +145,8 @@ func TestCombineEffectsCoverage(t *testing.T) {
 				if tau == 0 { // the interval is never narrower than that of a single true value
 					most = 98.5
 				}
-				if mean < 93-slack || mean > most+slack || range95 < 93-slack || range95 > 97+slack {
-					t.Errorf("errors vary by %.1f, %d machines, spread %g: mean %.1f %%, next machine %.1f %%", uneven, k, tau, mean, range95)
-				}
+				must.True(t, mean >= 93-slack && mean <= most+slack && range95 >= 93-slack && range95 <= 97+slack,
+					"errors vary by %.1f, %d machines, spread %g: mean %.1f %%, next machine %.1f %%", uneven, k, tau, mean, range95)
 			}
 		}
 	}

@@ -19,22 +19,16 @@ func TestRegionP(t *testing.T) {
 		lo, hi, _ := l.Interval(0.95)
 		for _, limit := range []float64{math.Log(lo), math.Log(hi)} {
 			in, out := l.RegionP(limit, inf)
-			if math.Abs(min(in, out)-0.05) > 1e-6 {
-				t.Errorf("%+v: at a limit of the 95 %% interval: %g, %g", l, in, out)
-			}
+			must.True(t, math.Abs(min(in, out)-0.05) <= 1e-6, "%+v: at a limit of the 95 %% interval: %g, %g", l, in, out)
 			below, notBelow := l.RegionP(-inf, limit)
-			if below != out || notBelow != in {
-				t.Errorf("%+v: below %g: %g, %g; above: %g, %g", l, limit, below, notBelow, in, out)
-			}
+			must.True(t, below == out && notBelow == in, "%+v: below %g: %g, %g; above: %g, %g", l, limit, below, notBelow, in, out)
 		}
 		const margin = 0.05
 		in, out = l.RegionP(-math.Log1p(margin), math.Log1p(margin))
 		if want := l.EquivalentP(margin); math.Abs(in-want) > 1e-9 {
 			t.Errorf("%+v: within the margin %g; equivalence %g", l, in, want)
 		}
-		if in < 0.05 && out < 0.5 {
-			t.Errorf("%+v: both in (%g) and out (%g)", l, in, out)
-		}
+		must.True(t, in >= 0.05 || out >= 0.5, "%+v: both in (%g) and out (%g)", l, in, out)
 	}
 	for _, tt := range []struct {
 		l               stats.LogRatio

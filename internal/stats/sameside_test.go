@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"tare/internal/testkit/must"
 )
 
 // heavy draws from Student's t with TailDF degrees of freedom and a standard deviation of 1.
@@ -36,9 +38,7 @@ func TestSameSideOfAKnownDistribution(t *testing.T) {
 		SameSideP(-1, 1, 5, 4, 1), SameSideP(math.NaN(), 1, 5, 4, 1), SameSideP(1, 0, 5, 4, 1), SameSideP(1, 1, 0, 4, 1), SameSideP(1, 1, 5, 0, 1), SameSideP(1, 1, 5, 4, 0.5),
 		SameSideDistance(0, 1, 5, 4, 1), SameSideDistance(1, 1, 5, 4, 1), SameSideDistance(0.01, 1, 5, 4, 0),
 	} {
-		if !math.IsNaN(p) {
-			t.Errorf("%g instead of no value", p)
-		}
+		must.True(t, math.IsNaN(p), "%g instead of no value", p)
 	}
 	d := SameSideDistance(0.001, 2, 10, 9, 1)
 	near(t, "p at its distance", SameSideP(d, 2, 10, 9, 1), 0.001, 1e-5)
@@ -74,12 +74,8 @@ func TestSameSideHolds(t *testing.T) {
 			}
 			rate := float64(found) / draws
 			t.Logf("n %d, k %d: %.5f, by the t test %.5f", n, k, rate, float64(byStudent)/draws)
-			if rate > 2*level || rate < level/2 {
-				t.Errorf("n %d, k %d: %.5f instead of %g", n, k, rate, level)
-			}
-			if k == 1 && n > 6 && float64(byStudent)/draws < 2*level {
-				t.Errorf("n %d: the t test finds %.5f, so nothing shows that tails matter", n, float64(byStudent)/draws)
-			}
+			must.True(t, rate <= 2*level && rate >= level/2, "n %d, k %d: %.5f instead of %g", n, k, rate, level)
+			must.True(t, k != 1 || n <= 6 || float64(byStudent)/draws >= 2*level, "n %d: the t test finds %.5f, so nothing shows that tails matter", n, float64(byStudent)/draws)
 		}
 	}
 }

@@ -63,8 +63,7 @@ func TestPairedBySetupCovers(t *testing.T) {
 					b[i] = math.Exp(0.1 * r.NormFloat64()) // shared by the pair
 					x[i] = b[i] * 0.8 * math.Exp(0.02*(level+r.NormFloat64()*math.Sqrt(1-between)))
 				}
-				l, err := PairedBySetup(x, b, setups)
-				must.Do(t, err)
+				l := must.Get(PairedBySetup(x, b, setups))(t)
 				if lo, hi, _ := l.Interval(0.95); lo <= 0.8 && 0.8 <= hi {
 					covered++
 				}
@@ -75,15 +74,12 @@ func TestPairedBySetupCovers(t *testing.T) {
 			}
 			share := float64(covered) / runs
 			t.Logf("%2d blocks, set up every %d, %3.0f %% between: %.1f %% cover; without set-ups %.1f %%", c.blocks, c.every, 100*between, 100*share, 100*float64(pairs)/runs)
-			if share < 0.94 || share > 0.985 {
-				t.Errorf("%d blocks, set up every %d, %g of the variance between set-ups: %.3f of the intervals cover", c.blocks, c.every, between, share)
-			}
+			must.True(t, share >= 0.94 && share <= 0.985,
+				"%d blocks, set up every %d, %g of the variance between set-ups: %.3f of the intervals cover", c.blocks, c.every, between, share)
 			missedByPairs = max(missedByPairs, 1-float64(pairs)/runs)
 		}
 	}
-	if missedByPairs < 0.15 {
-		t.Errorf("pairs as replicates miss at most %.3f: the simulation has no effect of set-ups", missedByPairs)
-	}
+	must.True(t, missedByPairs >= 0.15, "pairs as replicates miss at most %.3f: the simulation has no effect of set-ups", missedByPairs)
 }
 
 // The factors are those of the intervals of values that vary between set-ups alone, or not at all.

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"tare/internal/testkit/must"
 )
 
 // None of n is at most 1 - 0.05^(1/n), and of independent attempts the interval is at least that of Clopper and Pearson.
@@ -79,12 +81,8 @@ func TestShareIntervalCovers(t *testing.T) {
 				if mean < leastFailures && m == 2 && spread == 1 {
 					least = 0.87
 				}
-				if got < least || got > most {
-					t.Errorf("%g failures in each of %d set-ups, a spread of %g: %.1f %% cover", mean, m, spread, 100*got)
-				}
-				if mean > leastFailures && spread >= 0.7 && alone > got-0.2 {
-					t.Errorf("%g failures in each of %d set-ups: as independent attempts %.1f %% cover", mean, m, 100*alone)
-				}
+				must.True(t, got >= least && got <= most, "%g failures in each of %d set-ups, a spread of %g: %.1f %% cover", mean, m, spread, 100*got)
+				must.True(t, mean <= leastFailures || spread < 0.7 || alone <= got-0.2, "%g failures in each of %d set-ups: as independent attempts %.1f %% cover", mean, m, 100*alone)
 			}
 		}
 	}

@@ -149,18 +149,12 @@ func TestSteadyStateEdges(t *testing.T) {
 		{"infinite", []float64{1, 1, 1, math.Inf(1), 1, 1}, 1, 0, false},
 	} {
 		s := SteadyState(c.xs, c.m)
-		if s.Cut != c.cut || s.Judged != c.judged {
-			t.Errorf("%s: cut %d, judged %t, want %d, %t", c.name, s.Cut, s.Judged, c.cut, c.judged)
-		}
-		if c.name != "at most half" && (s.Unsettled || s.Drifting || math.IsNaN(s.Mean) || math.IsNaN(s.Shift)) {
-			t.Errorf("%s: %+v", c.name, s)
-		}
+		must.True(t, s.Cut == c.cut && s.Judged == c.judged, "%s: cut %d, judged %t, want %d, %t", c.name, s.Cut, s.Judged, c.cut, c.judged)
+		must.True(t, c.name == "at most half" || !s.Unsettled && !s.Drifting && !math.IsNaN(s.Mean) && !math.IsNaN(s.Shift), "%s: %+v", c.name, s)
 	}
 	// Two halves that do not vary at all but differ.
 	s := SteadyState([]float64{1, 1, 1, 1, 2, 2, 2, 2, 1, 1, 1, 1, 2, 2, 2, 2}, 1)
-	if !s.Judged || math.IsNaN(s.Drift) {
-		t.Errorf("blocks of equals: %+v", s)
-	}
+	must.True(t, s.Judged && !math.IsNaN(s.Drift), "blocks of equals: %+v", s)
 }
 
 func TestBatches(t *testing.T) {
@@ -173,13 +167,9 @@ func TestBatches(t *testing.T) {
 func TestTheilSen(t *testing.T) {
 	// By hand: 10 slopes of five samples, one far off: 0.5 .. with median 1.
 	s, ok := TheilSen([]float64{0, 1, 2, 30, 4}, 0.90)
-	if !ok {
-		t.Fatal("no slope")
-	}
+	must.Require(t, ok, "no slope")
 	near(t, "slope with an outlier", s.Value, 1, 1e-12)
-	if !(s.Lo <= 1 && s.Hi >= 1) {
-		t.Errorf("%+v", s)
-	}
+	must.True(t, s.Lo <= 1 && s.Hi >= 1, "%+v", s)
 	rng := rand.New(rand.NewPCG(1, 2))
 	hits := 0
 	for range 1000 {
@@ -210,9 +200,7 @@ func TestTheilSen(t *testing.T) {
 // a long tail. Pairs at one point have no slope.
 func TestSlopeAt(t *testing.T) {
 	s, ok := SlopeAt([]float64{0, 0, 0, 0, 10, 10, 10, 10}, []float64{1, 1, 1, 1, 21, 21, 21, 21}, 0.9)
-	if !ok || s != (Slope{2, 2, 2}) {
-		t.Errorf("%+v %t", s, ok)
-	}
+	must.True(t, ok && s == (Slope{2, 2, 2}), "%+v %t", s, ok)
 	rng := rand.New(rand.NewPCG(3, 4))
 	for name, noise := range map[string]func() float64{"normal": rng.NormFloat64, "skewed": func() float64 { return math.Exp(1.5 * rng.NormFloat64()) }} {
 		hits, excludes := 0, 0
@@ -286,9 +274,7 @@ func TestLevelChanged(t *testing.T) {
 				told += 1.0 / reps
 			}
 		}
-		if told < tt.lo-1e-9 || told > tt.hi {
-			t.Errorf("%s: told in %.3f of series, want %v to %v", tt.name, told, tt.lo, tt.hi)
-		}
+		must.True(t, told >= tt.lo-1e-9 && told <= tt.hi, "%s: told in %.3f of series, want %v to %v", tt.name, told, tt.lo, tt.hi)
 	}
 	if same := []float64{3, 3, 3, 3}; LevelChanged(same) || !LevelChanged(same[:3]) || !LevelChanged(nil) {
 		t.Error("equal batches have no change if there are 4, and too few show nothing")

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"tare/internal/testkit/must"
 )
 
 // run makes blocks until the rule says stop; the log ratios of a block have this
@@ -20,9 +22,7 @@ func (s Stopping) run(t *testing.T, rng *rand.Rand, mean, sd float64) (LogRatio,
 		if s, h = s.After(len(ds), l); h != GoOn {
 			return l, h
 		}
-		if len(ds) > 1000 {
-			t.Fatal("does not stop")
-		}
+		must.Require(t, len(ds) <= 1000, "does not stop")
 	}
 }
 
@@ -140,9 +140,8 @@ func TestStopping(t *testing.T) {
 			n++
 			s, h = s.After(n, c.ratio(n))
 		}
-		if n != c.n || h != c.halt || s.SettledAt != c.at {
-			t.Errorf("%s: halt %d after %d blocks, settled at %d; want %d after %d, settled at %d", c.name, h, n, s.SettledAt, c.halt, c.n, c.at)
-		}
+		must.True(t, n == c.n && h == c.halt && s.SettledAt == c.at,
+			"%s: halt %d after %d blocks, settled at %d; want %d after %d, settled at %d", c.name, h, n, s.SettledAt, c.halt, c.n, c.at)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"tare/internal/testkit/must"
 )
 
 // histogramOf puts durations into buckets that are 2.19 % wide.
@@ -88,12 +90,8 @@ func TestTailQuantileCovers(t *testing.T) {
 		}
 		share, alone := float64(covered)/float64(known), float64(binomial)/float64(known)
 		t.Logf("%s, %g: %d of %d intervals known, %.1f %% cover %.3g s; as independent %.1f %%", tt.name, tt.q, known, passes, 100*share, truth, 100*alone)
-		if float64(known) < tt.known*passes || share < tt.least {
-			t.Errorf("%s, %g: %d of %d intervals known, %.1f %% cover", tt.name, tt.q, known, passes, 100*share)
-		}
-		if tt.stalls > 0 && alone > share-0.05 {
-			t.Errorf("%s, %g: as independent, %.1f %% cover: no worse", tt.name, tt.q, 100*alone)
-		}
+		must.True(t, float64(known) >= tt.known*passes && share >= tt.least, "%s, %g: %d of %d intervals known, %.1f %% cover", tt.name, tt.q, known, passes, 100*share)
+		must.True(t, tt.stalls <= 0 || alone <= share-0.05, "%s, %g: as independent, %.1f %% cover: no worse", tt.name, tt.q, 100*alone)
 	}
 }
 
@@ -105,9 +103,7 @@ func TestTailQuantile(t *testing.T) {
 		t.Errorf("%+v %v", got, ok)
 	}
 	got, ok := TailQuantile([]Histogram{one, one}, 0.99, 0.95)
-	if !ok || !got.HasInterval || !(got.Lo < got.Value && got.Value < got.Hi) || got.Above > 60 {
-		t.Errorf("%+v %v", got, ok)
-	}
+	must.True(t, ok && got.HasInterval && got.Lo < got.Value && got.Value < got.Hi && got.Above <= 60, "%+v %v", got, ok)
 	// The longest durations are those of one stall, in one of eight trials: how long others are is not known.
 	stalled := one
 	stalled.Upper, stalled.Counts = append(slices.Clone(one.Upper), 0.2, 0.25, 0.3), append(slices.Clone(one.Counts), 300, 300, 300)
@@ -125,7 +121,5 @@ func TestTailQuantile(t *testing.T) {
 		}
 	}
 	ratio, lo, hi, ok := RatioOfTails(Tail{Value: 2, Lo: 1, Hi: 3, HasInterval: true}, Tail{Value: 1, Lo: 0.9, Hi: 1.1, HasInterval: true})
-	if !ok || ratio != 2 || !(lo < 1 && lo > 0.9 && hi > 3 && hi < 3.2) {
-		t.Errorf("%v %v %v", ratio, lo, hi)
-	}
+	must.True(t, ok && ratio == 2 && lo < 1 && lo > 0.9 && hi > 3 && hi < 3.2, "%v %v %v", ratio, lo, hi)
 }

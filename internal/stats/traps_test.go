@@ -142,7 +142,5 @@ func TestInterruptedSession(t *testing.T) {
 		}
 	}
 	inRange(t, "coverage of what is left", float64(hits)/reps, 0.94, 0.96)
-	if pairs[3] < reps/100 || pairs[6] < reps/100 {
-		t.Errorf("pairs left: %v", pairs)
-	}
+	must.True(t, pairs[3] >= reps/100 && pairs[6] >= reps/100, "pairs left: %v", pairs)
 }

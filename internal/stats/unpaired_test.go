@@ -16,9 +16,7 @@ func TestUnpairedKnownAnswer(t *testing.T) {
 	x, b := sleepers()
 	l := must.Get(Unpaired(x, b))(t)
 	lo, hi, ok := l.Interval(0.95)
-	if !ok || l.N != 10 {
-		t.Fatalf("%+v", l)
-	}
+	must.Require(t, ok && l.N == 10, "%+v", l)
 	near(t, "df", l.DF, 17.776, 5e-4)
 	near(t, "p", l.P(), 0.07939, 5e-6)
 	near(t, "t", l.inErrors(l.Mean), -1.8608, 5e-5)
@@ -38,9 +36,7 @@ func TestMeanDifference(t *testing.T) {
 	near(t, "lo", e.Lo, -3.3654832, 5e-7)
 	near(t, "hi", e.Hi, 0.2054832, 5e-7)
 	one := must.Get(MeanDifference([]float64{3}, second, nil, nil, 0.95))(t)
-	if one.HasInterval || one.N != 1 {
-		t.Errorf("one value has no spread: %+v", one)
-	}
+	must.True(t, !one.HasInterval && one.N == 1, "one value has no spread: %+v", one)
 	const what = "difference of means: "
 	must.Equal(t, what+"no values", text(must.Err(MeanDifference(nil, second, nil, nil, 0.95))))
 	must.Equal(t, what+"value 1 is +Inf", text(must.Err(MeanDifference(first, []float64{math.Inf(1)}, nil, nil, 0.95))))
@@ -48,17 +44,11 @@ func TestMeanDifference(t *testing.T) {
 
 func TestUnpairedEdges(t *testing.T) {
 	one, err := Unpaired([]float64{2}, []float64{1, 1, 1, 1})
-	if err != nil || one.N != 1 || !math.IsNaN(one.P()) || Decide(one, 0, 0.05) != CannotTell {
-		t.Errorf("one value: %+v, %v", one, err)
-	}
+	must.True(t, err == nil && one.N == 1 && math.IsNaN(one.P()) && Decide(one, 0, 0.05) == CannotTell, "one value: %+v, %v", one, err)
 	same, err := Unpaired([]float64{2, 2}, []float64{2, 2, 2})
-	if err != nil || same.P() != 1 || same.DF != 3 {
-		t.Errorf("no spread, equal: %+v, %v", same, err)
-	}
+	must.True(t, err == nil && same.P() == 1 && same.DF == 3, "no spread, equal: %+v, %v", same, err)
 	far, err := Unpaired([]float64{4, 4, 4}, []float64{2, 2, 2})
-	if err != nil || far.P() != 0 || Decide(far, 0, 0.05) != Different {
-		t.Errorf("no spread, twice: %+v, %v", far, err)
-	}
+	must.True(t, err == nil && far.P() == 0 && Decide(far, 0, 0.05) == Different, "no spread, twice: %+v, %v", far, err)
 	const what = "compare values with those of the baseline: "
 	for _, c := range []struct {
 		x, b []float64

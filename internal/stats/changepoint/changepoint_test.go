@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"tare/internal/testkit/must"
 )
 
 // The statistic of {0, 1, 3} before {10, 12, 15}, by hand: the nine distances across sum to 99,
@@ -213,9 +215,7 @@ func TestFalseAlarms(t *testing.T) {
 			if most := level + 3*math.Sqrt(level*(1-level)/series); rate > most {
 				t.Errorf("%s values, %d of them: a change in %.4f of series, want at most %.4f", name, n, rate, most)
 			}
-			if name == "normal" && rate < level/2 {
-				t.Errorf("%s values, %d of them: a change in only %.4f of series", name, n, rate)
-			}
+			must.True(t, name != "normal" || rate >= level/2, "%s values, %d of them: a change in only %.4f of series", name, n, rate)
 		}
 	}
 }
@@ -243,10 +243,6 @@ func TestPowerAndSecondChanges(t *testing.T) {
 		}
 	}
 	t.Logf("found %d of %d, %d within one point; %d with another", found, series, near, more)
-	if found != series || near < series*95/100 {
-		t.Errorf("found %d of %d, %d within one point", found, series, near)
-	}
-	if more > series*9/100 {
-		t.Errorf("%d of %d series have a second change, want 5 %%", more, series)
-	}
+	must.True(t, found == series && near >= series*95/100, "found %d of %d, %d within one point", found, series, near)
+	must.True(t, more <= series*9/100, "%d of %d series have a second change, want 5 %%", more, series)
 }

@@ -3,6 +3,8 @@ package ratesearch
 import (
 	"slices"
 	"testing"
+
+	"tare/internal/testkit/must"
 )
 
 // trials gives n trials of a million datagrams a second.
@@ -42,9 +44,7 @@ func TestClassifyGolden(t *testing.T) {
 		for _, g := range goals {
 			got += map[Class]string{Undecided: "?", Lower: "L", Upper: "U"}[Classify(g, all)]
 		}
-		if got != p.want {
-			t.Errorf("point %d: %s, want %s", i+1, got, p.want)
-		}
+		must.True(t, got == p.want, "point %d: %s, want %s", i+1, got, p.want)
 	}
 	for i, want := range []float64{1: 1e6, 2: 1e6, 3: 999e3} {
 		if i == 0 {
@@ -85,9 +85,7 @@ func TestClassifyEdges(t *testing.T) {
 		{"as much lost as allowed", Goal{LossRatio: 0.25, FinalDuration: 0.5, DurationSum: 0.5}, trials(1, 0.5, 0.25), Lower},
 		{"the sender fell short", half, slices.Repeat([]Trial{{Load: 1e6, Duration: 0.5, Intended: 500, Sent: 400, Received: 100}}, 9), Undecided},
 	} {
-		if got := Classify(c.goal, c.trials); got != c.want {
-			t.Errorf("%s: %v, want %v", c.what, got, c.want)
-		}
+		must.EqualFor(t, c.what, c.want, Classify(c.goal, c.trials))
 	}
 }
 
@@ -134,9 +132,7 @@ func TestThroughput(t *testing.T) {
 		{"nothing", half, nil, 0},
 		{"not all of it sent", half, slices.Repeat([]Trial{{Load: 1e6, Duration: 1, Intended: 1e6, Sent: 995e3, Received: 995e3}}, 5), 995e3},
 	} {
-		if got := Throughput(c.goal, 1e6, c.trials); got != c.want {
-			t.Errorf("%s: %g, want %g", c.what, got, c.want)
-		}
+		must.EqualFor(t, c.what, c.want, Throughput(c.goal, 1e6, c.trials))
 	}
 }
 

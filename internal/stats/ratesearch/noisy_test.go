@@ -117,9 +117,7 @@ func TestBisectionIsWrong(t *testing.T) {
 			inRange(t, fmt.Sprintf("%s, trials of %g s: least", w.name, seconds), least, 0, 0.3)
 			inRange(t, fmt.Sprintf("%s, trials of %g s: sd", w.name, seconds), sd, 0.05, 1)
 		}
-		if sds[5] <= sds[1] {
-			t.Errorf("%s: trials of 5 s scatter %g, those of 1 s %g", w.name, sds[5], sds[1])
-		}
+		must.True(t, sds[5] > sds[1], "%s: trials of 5 s scatter %g, those of 1 s %g", w.name, sds[5], sds[1])
 	}
 }
 

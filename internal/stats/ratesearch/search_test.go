@@ -47,9 +47,7 @@ func TestSearchDeterministic(t *testing.T) {
 			within(t, "sharp knee", out[1], c/0.99) // 1 % may be lost
 			_, out = search(t, at(livelock), goals)
 			within(t, "livelock", out[0], c)
-			if *out[0].Throughput > *out[1].Throughput*1.01 {
-				t.Errorf("more without loss, %g, than with some, %g", *out[0].Throughput, *out[1].Throughput)
-			}
+			must.True(t, *out[0].Throughput <= *out[1].Throughput*1.01, "more without loss, %g, than with some, %g", *out[0].Throughput, *out[1].Throughput)
 		}
 		_, out := search(t, at(soft), Standard())
 		within(t, "soft knee", out[0], 0.7*c)
@@ -63,24 +61,16 @@ func TestSearchDeterministic(t *testing.T) {
 // Method 5, item 9: a knee out of reach gives no result below, and "at least" above.
 func TestSearchKneeOutOfReach(t *testing.T) {
 	for _, o := range outcomes(t, Config{Goals: Standard(), Min: 700e3, Max: 2e6}, &sim{curve: sharp}) {
-		if o.Regular || o.AtLeast || o.Lower != nil || o.Throughput != nil || o.LossyUpper != nil {
-			t.Errorf("knee below: %+v", o)
-		}
-		if o.Upper == nil || *o.Upper != 700e3 {
-			t.Errorf("knee below: upper bound %v", o.Upper)
-		}
+		must.True(t, !o.Regular && !o.AtLeast && o.Lower == nil && o.Throughput == nil && o.LossyUpper == nil, "knee below: %+v", o)
+		must.True(t, o.Upper != nil && *o.Upper == 700e3, "knee below: upper bound %v", o.Upper)
 		notes(t, o, "no result: the minimum load, 700000 datagrams/s, already exceeds the loss goal")
 	}
 	for _, o := range outcomes(t, Config{Goals: Standard(), Min: 10e3, Max: 500e3}, &sim{curve: sharp}) {
-		if o.Regular || !o.AtLeast || o.Limited || o.Upper != nil || o.Lower == nil || *o.Lower != 500e3 || *o.Throughput != 500e3 {
-			t.Errorf("knee above: %+v", o)
-		}
+		must.True(t, !o.Regular && o.AtLeast && !o.Limited && o.Upper == nil && o.Lower != nil && *o.Lower == 500e3 && *o.Throughput == 500e3, "knee above: %+v", o)
 		notes(t, o, "at least this rate: the maximum load, 500000 datagrams/s, meets the goal")
 	}
 	for _, o := range outcomes(t, Config{Goals: Quick(), Min: 500e3, Max: 500e3}, &sim{curve: sharp}) {
-		if !o.AtLeast || *o.Lower != 500e3 {
-			t.Errorf("one load only: %+v", o)
-		}
+		must.True(t, o.AtLeast && *o.Lower == 500e3, "one load only: %+v", o)
 	}
 }
 
@@ -102,15 +92,11 @@ func notes(t *testing.T, o Outcome, want ...string) {
 // answer is "at least", from the most that could be sent.
 func TestSearchSenderLimited(t *testing.T) {
 	for _, o := range outcomes(t, Config{Goals: Standard(), Min: 10e3, Max: 2e6}, &sim{curve: sharp, sender: 0.5 * capacity}) {
-		if !o.AtLeast || !o.Limited || o.Regular || o.Upper != nil || o.Lower == nil {
-			t.Fatalf("%+v", o)
-		}
+		must.Require(t, o.AtLeast && o.Limited && !o.Regular && o.Upper == nil && o.Lower != nil, "%+v", o)
 		if got := *o.Throughput / capacity; got < 0.49 || got > 0.5 {
 			t.Errorf("at least %g of the capacity, want 0.5", got)
 		}
-		if len(o.Notes) != 1 || !strings.HasPrefix(o.Notes[0], "at least this rate: the sender reached no more than ") {
-			t.Errorf("notes %q", o.Notes)
-		}
+		must.True(t, len(o.Notes) == 1 && strings.HasPrefix(o.Notes[0], "at least this rate: the sender reached no more than "), "notes %q", o.Notes)
 	}
 	for _, o := range outcomes(t, Config{Goals: Standard(), Min: 10e3, Max: 2e6}, &sim{curve: sharp, sender: 1.5 * capacity}) {
 		if o.Name == "throughput_0" {
@@ -118,9 +104,7 @@ func TestSearchSenderLimited(t *testing.T) {
 		}
 	}
 	for _, o := range outcomes(t, Config{Goals: Standard(), Min: 10e3, Max: 2e6}, &sim{curve: sharp, sender: 5e3}) {
-		if o.Lower != nil || o.Upper != nil || o.AtLeast {
-			t.Errorf("a sender that sends next to nothing: %+v", o)
-		}
+		must.True(t, o.Lower == nil && o.Upper == nil && !o.AtLeast, "a sender that sends next to nothing: %+v", o)
 		notes(t, o, "no result: the sender did not reach the minimum load, 10000 datagrams/s")
 	}
 }
@@ -206,12 +190,8 @@ func TestSearchLossInversion(t *testing.T) {
 		Near: []Bracket{{"throughput_0", 0.6 * capacity, 0.605 * capacity}},
 	}, &sim{curve: hole})
 	o := out[0]
-	if !o.Regular || *o.Throughput > 0.6*capacity || *o.Throughput < 0.57*capacity {
-		t.Errorf("%+v", o)
-	}
-	if len(o.Notes) != 1 || !strings.HasPrefix(o.Notes[0], "loss inversion: ") {
-		t.Errorf("notes %q", o.Notes)
-	}
+	must.True(t, o.Regular && *o.Throughput <= 0.6*capacity && *o.Throughput >= 0.57*capacity, "%+v", o)
+	must.True(t, len(o.Notes) == 1 && strings.HasPrefix(o.Notes[0], "loss inversion: "), "notes %q", o.Notes)
 	within(t, "the goal that the hole does not concern", out[1], capacity/0.99)
 }
 
@@ -224,13 +204,9 @@ func TestSearchNear(t *testing.T) {
 		again := &sim{rng: first.rng, curve: curve}
 		_, repeated := search(t, again, Standard(), Brackets(out)...)
 		for i, o := range repeated {
-			if *o.Lower != *out[i].Lower || *o.Upper != *out[i].Upper {
-				t.Errorf("%s: %g to %g, at first %g to %g", o.Name, *o.Lower, *o.Upper, *out[i].Lower, *out[i].Upper)
-			}
+			must.True(t, *o.Lower == *out[i].Lower && *o.Upper == *out[i].Upper, "%s: %g to %g, at first %g to %g", o.Name, *o.Lower, *o.Upper, *out[i].Lower, *out[i].Upper)
 		}
-		if again.time > 0.85*first.time {
-			t.Errorf("%.1f s of trials, at first %.1f s", again.time, first.time)
-		}
+		must.True(t, again.time <= 0.85*first.time, "%.1f s of trials, at first %.1f s", again.time, first.time)
 		for _, factor := range []float64{1e-6, 1. / 3, 0.9, 1.1, 3, 1e6} {
 			near := Brackets(out)
 			for i := range near {
@@ -240,9 +216,7 @@ func TestSearchNear(t *testing.T) {
 			m := &sim{rng: first.rng, curve: curve}
 			_, moved := search(t, m, Standard(), near...)
 			within(t, "a bracket elsewhere", moved[0], capacity)
-			if m.time > 2*first.time {
-				t.Errorf("a bracket wrong by %g: %.1f s of trials, without one %.1f s", factor, m.time, first.time)
-			}
+			must.True(t, m.time <= 2*first.time, "a bracket wrong by %g: %.1f s of trials, without one %.1f s", factor, m.time, first.time)
 		}
 	}
 }
@@ -279,12 +253,8 @@ func TestStrictIsLower(t *testing.T) {
 	for seed := range uint64(20) {
 		m := &sim{rng: rand.New(rand.NewPCG(seed, 3)), curve: sharp, jitter: 0.01, spikes: 0.02}
 		_, out := search(t, m, goals)
-		if out[2].Lower != nil && *out[2].Lower > *out[0].Lower {
-			t.Errorf("seed %d: strict %g, by the median %g", seed, *out[2].Lower, *out[0].Lower)
-		}
-		if out[2].Lossy > 0 {
-			t.Errorf("seed %d: %d lossy trials at the strict bound", seed, out[2].Lossy)
-		}
+		must.True(t, out[2].Lower == nil || *out[2].Lower <= *out[0].Lower, "seed %d: strict %g, by the median %g", seed, *out[2].Lower, *out[0].Lower)
+		must.True(t, out[2].Lossy <= 0, "seed %d: %d lossy trials at the strict bound", seed, out[2].Lossy)
 	}
 }
 
@@ -342,9 +312,7 @@ func TestRunFails(t *testing.T) {
 	s := must.Get(New(Config{Goals: Quick(), Min: 10e3, Max: 2e6}))(t)
 	gone := errors.New("gone")
 	out, err := Run(t.Context(), s, broken{gone})
-	if !errors.Is(err, gone) || len(out) != 2 || !strings.Contains(err.Error(), "trial of 0.5 s at 2e+06 datagrams/s") {
-		t.Errorf("%v, %+v", err, out)
-	}
+	must.True(t, errors.Is(err, gone) && len(out) == 2 && strings.Contains(err.Error(), "trial of 0.5 s at 2e+06 datagrams/s"), "%v, %+v", err, out)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := Run(ctx, s, broken{gone}); !errors.Is(err, context.Canceled) {
@@ -363,8 +331,7 @@ func TestLossyUpper(t *testing.T) {
 	} {
 		o := Outcome{Goal: c.goal}
 		o.count(append(trials(c.good, c.goal.FinalDuration, 0), trials(c.bad, c.goal.FinalDuration, 0.5)...))
-		if o.Lossy != c.bad || o.Trials != c.good+c.bad || math.Abs(*o.LossyUpper-c.upper) > 0.005 {
-			t.Errorf("%d good and %d bad: %d of %d trials, at most %g", c.good, c.bad, o.Lossy, o.Trials, *o.LossyUpper)
-		}
+		must.True(t, o.Lossy == c.bad && o.Trials == c.good+c.bad && math.Abs(*o.LossyUpper-c.upper) <= 0.005,
+			"%d good and %d bad: %d of %d trials, at most %g", c.good, c.bad, o.Lossy, o.Trials, *o.LossyUpper)
 	}
 }

@@ -71,9 +71,7 @@ func search(t testing.TB, m *sim, goals []Goal, near ...Bracket) (*Search, []Out
 func inRange(t *testing.T, what string, got, lo, hi float64) {
 	t.Helper()
 	t.Logf("%s: %.4f", what, got)
-	if !(got >= lo && got <= hi) {
-		t.Errorf("%s: %.4f, want %g to %g", what, got, lo, hi)
-	}
+	must.True(t, got >= lo && got <= hi, "%s: %.4f, want %g to %g", what, got, lo, hi)
 }
 
 func summarise(xs []float64) (median, sd, low float64) {

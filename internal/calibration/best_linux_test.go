@@ -23,9 +23,7 @@ func TestBest(t *testing.T) {
 		return nil
 	}, clock: func() time.Duration { return now }}
 	got, err := best(tick, time.Minute/maxBudgets/100)
-	if err != nil || math.Abs(got-3e-6) > 1e-12 || calls < minRepetitions {
-		t.Errorf("%g s after %d calls, %v", got, calls, err)
-	}
+	must.True(t, err == nil && math.Abs(got-3e-6) <= 1e-12 && calls >= minRepetitions, "%g s after %d calls, %v", got, calls, err)
 
 	failing := tick
 	failing.work = func() error { return errors.New("broken") }
@@ -34,9 +32,7 @@ func TestBest(t *testing.T) {
 	}
 	standing := tick
 	standing.clock = func() time.Duration { return 7 }
-	if _, err := best(standing, time.Millisecond); err == nil {
-		t.Error("a clock that stands has a value")
-	}
+	must.FailFor(t, "a clock that stands has a value", must.Err(best(standing, time.Millisecond)))
 }
 
 // Repetitions that wait for the CPU do not go on until there are enough of them.
@@ -48,9 +44,7 @@ func TestBestOnBusyMachine(t *testing.T) {
 		}
 		return nil
 	}, clock: threadTime}, time.Nanosecond)
-	if err == nil || !strings.HasPrefix(err.Error(), "other programs took the CPU: 1 of 20 repetitions in ") || calls != 1 {
-		t.Errorf("%d calls, %v", calls, err)
-	}
+	must.True(t, err != nil && strings.HasPrefix(err.Error(), "other programs took the CPU: 1 of 20 repetitions in ") && calls == 1, "%d calls, %v", calls, err)
 }
 
 // The clock of another thread counts its CPU time, and a clock that does not exist none.

@@ -36,13 +36,9 @@ func checkForm(t *testing.T, facts []result.Fact, known []string) {
 		names = append(names, f.Name)
 		value := regexp.MustCompile(`^([1-9][0-9]{2,}|[1-9][0-9]\.[0-9]|[1-9]\.[0-9]{2}|0\.[0-9]{3,}) ` + units[f.Name] + `$`)
 		unknown := strings.HasPrefix(f.Value, "unknown: ") && len(f.Value) > len("unknown: ")
-		if !value.MatchString(f.Value) && !unknown {
-			t.Errorf("%s is %q, which is neither a value in %s nor unknown", f.Name, f.Value, units[f.Name])
-		}
+		must.True(t, value.MatchString(f.Value) || unknown, "%s is %q, which is neither a value in %s nor unknown", f.Name, f.Value, units[f.Name])
 		for _, k := range known {
-			if f.Name == k && unknown {
-				t.Errorf("%s is %s", f.Name, f.Value)
-			}
+			must.True(t, f.Name != k || !unknown, "%s is %s", f.Name, f.Value)
 		}
 	}
 	if got, want := strings.Join(names, " "), strings.Join([]string{Syscall, Copy, Switch, Packet}, " "); got != want {
@@ -80,8 +76,6 @@ func TestAloneFactsBesideBurners(t *testing.T) {
 func TestFactsAreDocumented(t *testing.T) {
 	page := must.Get(os.ReadFile("../../docs/facts.md"))(t)
 	for _, f := range measure(0) {
-		if !strings.Contains(string(page), "\n| `"+f.Name+"` | ") {
-			t.Errorf("%s has no line of its own in docs/facts.md", f.Name)
-		}
+		must.True(t, strings.Contains(string(page), "\n| `"+f.Name+"` | "), "%s has no line of its own in docs/facts.md", f.Name)
 	}
 }

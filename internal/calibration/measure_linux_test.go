@@ -26,9 +26,7 @@ func TestLeavesNothing(t *testing.T) {
 		measure(0)
 	}
 	after, now := state()
-	if before != after || lowest != now {
-		t.Errorf("CPUs %v, then %v; the first free file is %d, then %d", before, after, lowest, now)
-	}
+	must.True(t, before == after && lowest == now, "CPUs %v, then %v; the first free file is %d, then %d", before, after, lowest, now)
 }
 
 // A packet's cost is known where a namespace can be created, and says what is missing elsewhere.
@@ -51,7 +49,5 @@ func TestSilentThread(t *testing.T) {
 	pong := must.Get(newPipe())(t)
 	defer pong.closeBoth()
 	pong.closeWriter()
-	if err := exchange(ping, pong, 1); err == nil {
-		t.Error("something answered")
-	}
+	must.FailFor(t, "something answered", exchange(ping, pong, 1))
 }

@@ -7,6 +7,7 @@ import (
 
 	"tare/internal/plan"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // shelf is a driver of which only the list of modes is used.
@@ -21,9 +22,7 @@ func TestRegistry(t *testing.T) {
 	r := Registry{shelf{{ID: "host"}, {ID: "docker/network:NAME", Baseline: "host", SetupTime: 2 * time.Second}}}
 	for mode, want := range map[string]string{"host": "host", "docker/network:blue": "docker/network:blue"} {
 		d, m, err := r.For(mode)
-		if err != nil || m.ID != want || d == nil {
-			t.Errorf("%s: %+v, %v", mode, m, err)
-		}
+		must.True(t, err == nil && m.ID == want && d != nil, "%s: %+v, %v", mode, m, err)
 	}
 	for _, mode := range []string{"", "docker/network", "docker/network:", "hos"} {
 		if _, m, err := r.For(mode); err == nil {

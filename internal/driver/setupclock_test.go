@@ -3,6 +3,8 @@ package driver
 import (
 	"net/netip"
 	"testing"
+
+	"tare/internal/testkit/must"
 )
 
 // The set-up begins with the server's sandbox, without one with the client's, and without either with the lab.
@@ -13,9 +15,7 @@ func TestSetupClock(t *testing.T) {
 	none.SandboxExists(RoleServer)
 	none.Step("ADD", 1)
 	none.Pair(nil, nil, nil, nil)
-	if none.Steps() != nil {
-		t.Error("nobody has recorded a step")
-	}
+	must.True(t, none.Steps() == nil, "nobody has recorded a step")
 	for _, roles := range [][]string{{}, {RoleClient}, {RoleServer}, {RoleServer, RoleClient}, {RoleClient, RoleServer}} {
 		pairs := 0
 		c := &SetupClock{OnPair: func(InStack, InStack, []netip.AddrPort, []netip.AddrPort) { pairs++ }}
@@ -37,8 +37,7 @@ func TestSetupClock(t *testing.T) {
 				begun, exists = at, c.exists[r]
 			}
 		}
-		if !ok || pairs != 1 || got.Begun != begun || got.Exists != exists || got.Both.After(got.Paired) || got.Exists.After(got.Both) {
-			t.Errorf("with sandboxes of %v: %+v, want from %v, exists at %v; told of %d pairs", roles, got, begun, exists, pairs)
-		}
+		must.True(t, ok && pairs == 1 && got.Begun == begun && got.Exists == exists && !got.Both.After(got.Paired) && !got.Exists.After(got.Both),
+			"with sandboxes of %v: %+v, want from %v, exists at %v; told of %d pairs", roles, got, begun, exists, pairs)
 	}
 }

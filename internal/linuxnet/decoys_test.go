@@ -49,7 +49,5 @@ func TestDropRulesWithoutDecoys(t *testing.T) {
 		return d.conn.Flush()
 	}))
 	rules, err := ns.Rules().DropRules()
-	if err != nil || len(rules) != 1 || !strings.Contains(rules[0].Where, "other") {
-		t.Errorf("got %+v, %v; want the rule of the other chain only", rules, err)
-	}
+	must.True(t, err == nil && len(rules) == 1 && strings.Contains(rules[0].Where, "other"), "got %+v, %v; want the rule of the other chain only", rules, err)
 }

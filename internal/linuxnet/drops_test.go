@@ -49,16 +49,12 @@ func TestDropRules(t *testing.T) {
 	rules := must.Get(ns.Rules().DropRules())(t)
 	var counts []uint64
 	for _, r := range rules {
-		if !strings.HasPrefix(r.Where, "ip t c ") {
-			t.Errorf("a rule at %q", r.Where)
-		}
+		must.True(t, strings.HasPrefix(r.Where, "ip t c "), "a rule at %q", r.Where)
 		if r.Counted {
 			counts = append(counts, r.Packets)
 		}
 	}
-	if len(rules) != 5 || !slices.Equal(counts, []uint64{5, 7, 9}) {
-		t.Errorf("rules %+v: want five that drop, of which three have counted 5, 7 and 9 packets that they dropped", rules)
-	}
+	must.True(t, len(rules) == 5 && slices.Equal(counts, []uint64{5, 7, 9}), "rules %+v: want five that drop, of which three have counted 5, 7 and 9 packets that they dropped", rules)
 }
 
 // The root queueing discipline includes the drops of its children.
@@ -73,9 +69,8 @@ func TestQdiscDrops(t *testing.T) {
 	must.Do(t, ns.Tuning().Limit("one", 1e6, 1500))
 	found := must.Get(ns.Tuning().QdiscDrops())(t)
 	i := slices.IndexFunc(found, func(q linuxnet.QdiscDrops) bool { return q.Device == "one" })
-	if i < 0 || found[i].Kind != "tbf" || found[i].Drops != 0 || slices.ContainsFunc(found[i+1:], func(q linuxnet.QdiscDrops) bool { return q.Device == "one" }) {
-		t.Errorf("found %+v, want one tbf of the device one that has dropped nothing", found)
-	}
+	must.True(t, i >= 0 && found[i].Kind == "tbf" && found[i].Drops == 0 && !slices.ContainsFunc(found[i+1:], func(q linuxnet.QdiscDrops) bool { return q.Device == "one" }),
+		"found %+v, want one tbf of the device one that has dropped nothing", found)
 	kinds := must.Get(ns.Links().Kinds())(t)
 	must.EqualFor(t, "the kind of one", "veth", kinds["one"])
 }

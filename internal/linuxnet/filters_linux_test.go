@@ -66,9 +66,7 @@ func TestFiltersOfIptables(t *testing.T) {
 				return
 			}
 			i := slices.IndexFunc(found, func(f Filter) bool { return f.Hook == "forward" })
-			if i < 0 {
-				t.Fatalf("no chain at forward among %+v", found)
-			}
+			must.Require(t, i >= 0, "no chain at forward among %+v", found)
 			must.Equal(t, Filter{Family: "ip", Table: "filter", Chain: "FORWARD", Hook: "forward", Drops: true, Rules: 1, All: 2, Docker: true}, found[i])
 		})
 	}

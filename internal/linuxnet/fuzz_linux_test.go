@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"tare/internal/testkit/must"
 )
 
 // FuzzTCPSocket checks that a line of /proc/net/tcp gives only an inode that the line has, that a
@@ -21,9 +23,7 @@ func FuzzTCPSocket(f *testing.F) {
 			return
 		}
 		fields := strings.Fields(line)
-		if !slices.Contains(fields, s.inode) || s.listens && !slices.Contains(fields, "0A") || s.listens && s.waits {
-			t.Errorf("%q is %+v", line, s)
-		}
+		must.True(t, slices.Contains(fields, s.inode) && (!s.listens || slices.Contains(fields, "0A")) && (!s.listens || !s.waits), "%q is %+v", line, s)
 		for address, port := range map[string]uint16{s.local: s.port, s.remote: s.remotePort} {
 			_, text, _ := strings.Cut(address, ":")
 			if n, err := strconv.ParseUint(text, 16, 16); !slices.Contains(fields, address) || err != nil || uint16(n) != port {

@@ -74,17 +74,13 @@ func TestHere(t *testing.T) {
 			})
 			delete(kinds, a.Name)
 		}
-		if len(kinds) > 0 {
-			t.Errorf("there is no %v", kinds)
-		}
+		must.True(t, len(kinds) == 0, "there is no %v", kinds)
 		if d, err := here.Details("left"); err != nil || d.MTU != 1400 || d.TxQLen != 77 || d.Promisc == 0 || d.Driver != "veth" {
 			t.Errorf("left is %+v: %v", d, err)
 		}
 		for to, want := range map[string]string{"198.18.7.9": "right", "198.19.1.1": "right", "::ffff:198.19.1.1": "right", "2001:2::7:9": "right", "127.0.0.1": "lo", "203.0.113.1": ""} {
 			got, err := here.Route(netip.MustParseAddr(to))
-			if got != want || (err == nil) != (want != "") {
-				t.Errorf("to %s by %q, want %q: %v", to, got, want, err)
-			}
+			must.True(t, got == want && (err == nil) == (want != ""), "to %s by %q, want %q: %v", to, got, want, err)
 		}
 		_, err = here.Details("none")
 		must.FailFor(t, "there is a device called none", err)
@@ -102,17 +98,11 @@ func TestHereReadsLongLists(t *testing.T) {
 		must.Do(t, ns.Links().Veth(Device{Name: last}, ns, Device{Name: "p" + last}))
 	}
 	names, err := ns.Links().Devices()
-	if err != nil || len(names) < 2*pairs || !slices.Contains(names, last) {
-		t.Fatalf("%v: %v", names, err)
-	}
+	must.Require(t, err == nil && len(names) >= 2*pairs && slices.Contains(names, last), "%v: %v", names, err)
 	err = ns.Do(func() error {
 		d, err := here.Details(last)
-		if err == nil && d.Kind != "veth" {
-			t.Errorf("%s is %+v", last, d)
-		}
+		must.True(t, err != nil || d.Kind == "veth", "%s is %+v", last, d)
 		return err
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	must.True(t, err == nil, "%v", err)
 }

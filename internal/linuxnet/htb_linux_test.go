@@ -43,9 +43,7 @@ func TestHTB(t *testing.T) {
 		t.Helper()
 		q := found()
 		// Ticks are whole.
-		if q.Rate != rate || float64(q.Burst) < 0.99*float64(burst) || float64(q.Burst) > 1.01*float64(burst) {
-			t.Errorf("%s: %+v, want %d bit/s and %d bytes", what, q, rate, burst)
-		}
+		must.True(t, q.Rate == rate && float64(q.Burst) >= 0.99*float64(burst) && float64(q.Burst) <= 1.01*float64(burst), "%s: %+v, want %d bit/s and %d bytes", what, q, rate, burst)
 	}
 	add(root, 1, 80e6, 80e6, 100_000)
 	near("one class", 80e6, 100_000)

@@ -46,21 +46,16 @@ func TestLinkDownAndUp(t *testing.T) {
 	must.Equal(t, "eth0", toward())
 	own := must.Get(a.Routes().Addresses("eth0"))(t)
 	for _, p := range addrs {
-		if !slices.Contains(own, p) {
-			t.Errorf("%s has gone: %v", p, own)
-		}
+		must.True(t, slices.Contains(own, p), "%s has gone: %v", p, own)
 	}
-	if _, err := a.Links().Down("eth7"); err == nil {
-		t.Error("a link that is not there went down")
-	}
+	must.FailFor(t, "a link that is not there went down", must.Err(a.Links().Down("eth7")))
 }
 
 // A policy has the rules that it was asked for, and none when it was removed, which may be repeated.
 func TestPolicy(t *testing.T) {
 	ns := needNS(t)
 	policy := func() int {
-		n, _, err := ns.Rules().Policy()
-		must.Do(t, err)
+		n, _ := must.Get2(ns.Rules().Policy())(t)
 		return n
 	}
 	must.Equal(t, 0, policy())

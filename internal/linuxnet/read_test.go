@@ -17,9 +17,7 @@ func TestFindDevices(t *testing.T) {
 	must.Do(t, errors.Join(b.Links().Veth(Device{Name: "y0"}, a, Device{Name: "y1"}), b.Links().Veth(Device{Name: "z0"}, b, Device{Name: "z1"})))
 	must.EqualFor(t, "devices of a", []string{"lo", "x0", "y1"}, must.Get(a.Links().Devices())(t))
 	must.EqualFor(t, "the device with 192.0.2.1", "x0", must.Get(a.Links().DeviceWith(netip.MustParseAddr("192.0.2.1")))(t))
-	if _, err := a.Links().DeviceWith(netip.MustParseAddr("192.0.2.2")); err == nil {
-		t.Error("a has an address of b")
-	}
+	must.FailFor(t, "a has an address of b", must.Err(a.Links().DeviceWith(netip.MustParseAddr("192.0.2.2"))))
 	for veth, want := range map[string]string{"x0": "x0", "y1": "y0"} {
 		must.EqualFor(t, fmt.Sprintf("the peer of %s", veth), want, must.Get(a.Links().PeerIn(b, veth))(t))
 	}
@@ -36,9 +34,7 @@ func TestCarrierChanges(t *testing.T) {
 		t.Helper()
 		all := must.Get(a.Links().CarrierChanges())(t)
 		n, ok := all["x0"]
-		if !ok {
-			t.Fatalf("no count of x0 among %v", all)
-		}
+		must.Require(t, ok, "no count of x0 among %v", all)
 		return n
 	}
 	before := read()

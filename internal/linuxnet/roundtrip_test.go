@@ -60,7 +60,5 @@ func TestShortestRTT(t *testing.T) {
 	if rtt, err := shortest(holder.Process.Pid); err != nil || rtt <= 0 {
 		t.Errorf("of another process: %v, %v", rtt, err)
 	}
-	if told.Min_rtt == 0 {
-		t.Error("the kernel tells no round trip")
-	}
+	must.True(t, told.Min_rtt != 0, "the kernel tells no round trip")
 }

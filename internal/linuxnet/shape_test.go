@@ -31,13 +31,9 @@ func TestLimit(t *testing.T) {
 		must.Do(t, ns.Tuning().Limit("x0", rate, 1500))
 		l := must.Get(ns.Links().link("x0"))(t)
 		qs, err := ns.handle.QdiscList(l)
-		if err != nil || len(qs) != 1 {
-			t.Fatalf("%d qdiscs, %v", len(qs), err)
-		}
+		must.Require(t, err == nil && len(qs) == 1, "%d qdiscs, %v", len(qs), err)
 		tbf, ok := qs[0].(*netlink.Tbf)
-		if !ok || tbf.Rate != rate/8 {
-			t.Errorf("asked for %d bit/s, got %+v", rate, qs[0])
-		}
+		must.True(t, ok && tbf.Rate == rate/8, "asked for %d bit/s, got %+v", rate, qs[0])
 	}
 }
 
@@ -58,14 +54,10 @@ func TestDoKeepsTheMainThread(t *testing.T) {
 		wg.Go(func() {
 			err := ns.Do(func() error {
 				inside, err := os.Readlink("/proc/thread-self/ns/net")
-				if inside == before {
-					t.Error("Do ran outside of the namespace")
-				}
+				must.True(t, inside != before, "Do ran outside of the namespace")
 				return err
 			})
-			if err != nil {
-				t.Error(err)
-			}
+			must.True(t, err == nil, "%v", err)
 		})
 	}
 	wg.Wait()

@@ -71,9 +71,7 @@ func TestESP(t *testing.T) {
 	must.EqualFor(t, "a new namespace has associations", 0, len(list))
 	if err := ProbeESP(); err != nil {
 		t.Logf("%v", err)
-		if !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EPROTONOSUPPORT) && !errors.Is(err, unix.ENOENT) {
-			t.Errorf("the kernel's answer is none that lacks ESP: %v", err)
-		}
+		must.True(t, errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPROTONOSUPPORT) || errors.Is(err, unix.ENOENT), "the kernel's answer is none that lacks ESP: %v", err)
 	}
 }
 
@@ -87,7 +85,5 @@ func TestOpenLeavesTheNamespaceToItsOwner(t *testing.T) {
 	must.Get(other.Links().Stats("x0"))(t)
 	must.Do(t, other.Close())
 	must.Get(a.Links().Stats("x0"))(must.Named(t, "after the other was closed"))
-	if _, err := OpenNS("nothing", "/proc/self/nothing"); err == nil {
-		t.Error("a path without a namespace was opened")
-	}
+	must.FailFor(t, "a path without a namespace was opened", must.Err(OpenNS("nothing", "/proc/self/nothing")))
 }

@@ -143,14 +143,10 @@ func TestCPUReadRefuses(t *testing.T) {
 			root := procStat(t, tt.stat)
 			_, err := NewCPU(root).Read()
 			must.Fail(t, err, tt.want)
-			if err != nil && !strings.HasPrefix(err.Error(), "read CPU time from "+root) {
-				t.Errorf("error does not say what was attempted: %v", err)
-			}
+			must.True(t, err == nil || strings.HasPrefix(err.Error(), "read CPU time from "+root), "error does not say what was attempted: %v", err)
 		})
 	}
-	if _, err := NewCPU(t.TempDir()).Read(); err == nil {
-		t.Error("Read without a stat file: no error")
-	}
+	must.FailFor(t, "Read without a stat file", must.Err(NewCPU(t.TempDir()).Read()))
 }
 
 // TestCPUManyLines crosses every growth of the buffer.
@@ -172,9 +168,7 @@ func FuzzParseStat(f *testing.F) {
 		}
 		got, _ := after.Since(before)
 		for name, v := range got {
-			if v < 0 {
-				t.Errorf("%s is %g", name, v)
-			}
+			must.True(t, v >= 0, "%s is %g", name, v)
 		}
 	})
 }
@@ -186,9 +180,7 @@ func TestCPUReadAllocatesLittle(t *testing.T) {
 	allocs := testing.AllocsPerRun(20, func() {
 		must.Get(cpu.Read())(t)
 	})
-	if allocs > 30 {
-		t.Errorf("a read makes %g allocations, want at most 30", allocs)
-	}
+	must.True(t, allocs <= 30, "a read makes %g allocations, want at most 30", allocs)
 }
 
 // busyOf sums the seconds in which CPUs worked: user, system, irq and softirq of this
@@ -233,20 +225,14 @@ func TestCPULive(t *testing.T) {
 		}
 		all = 0
 		for name, v := range figures {
-			if v < 0 {
-				t.Errorf("%s is %g s", name, v)
-			}
+			must.True(t, v >= 0, "%s is %g s", name, v)
 			all += v
 		}
 		busy, ok := busyOf(figures)
-		if !ok || busy > all+1e-9 {
-			t.Errorf("busy is %g s (known: %t) of %g s", busy, ok, all)
-		}
+		must.True(t, ok && busy <= all+1e-9, "busy is %g s (known: %t) of %g s", busy, ok, all)
 	}
 	limit := 2*time.Since(opened).Seconds()*float64(cpus) + 2
-	if all <= 0 || all > limit {
-		t.Errorf("%d CPUs spent %g s, want more than 0 and at most %g", cpus, all, limit)
-	}
+	must.True(t, all > 0 && all <= limit, "%d CPUs spent %g s, want more than 0 and at most %g", cpus, all, limit)
 }
 
 func bigStat(cpus int) string {

@@ -23,9 +23,7 @@ func TestProcessorLoad(t *testing.T) {
 	for column, n := range want {
 		must.EqualFor(t, fmt.Sprintf("column %d", column), n, s.total.ticks[column])
 	}
-	if len(s.cpus) != 2 || s.cpus[1].id != 1 || s.cpus[1].ticks[colNice] != 2 || s.total.known != colIRQ {
-		t.Errorf("%+v", s)
-	}
+	must.True(t, len(s.cpus) == 2 && s.cpus[1].id == 1 && s.cpus[1].ticks[colNice] == 2 && s.total.known == colIRQ, "%+v", s)
 	for name, b := range map[string][]byte{"nothing": nil, "cut": load(1, 2, 3, 4)[:15], "half a CPU": load(1, 2, 3, 4, 5), "no time": load(0, 0, 0, 0)} {
 		must.FailFor(t, name, must.Err(parseProcessorLoad(b)))
 	}

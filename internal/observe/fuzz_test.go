@@ -21,12 +21,8 @@ func FuzzParseProcess(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if !strings.Contains(string(line), "("+p.name+")") {
-			t.Errorf("the name %q is not in %q", p.name, line)
-		}
-		if !p.same(p) {
-			t.Errorf("%+v is not itself", p)
-		}
+		must.True(t, strings.Contains(string(line), "("+p.name+")"), "the name %q is not in %q", p.name, line)
+		must.True(t, p.same(p), "%+v is not itself", p)
 	})
 }
 

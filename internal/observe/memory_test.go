@@ -95,9 +95,7 @@ func TestMemory(t *testing.T) {
 	}
 	root := t.TempDir()
 	place(t, root, map[string]string{"vmstat": "pgmajfault -3\n"})
-	if _, err := NewMemory(root, nil).Read(); err == nil {
-		t.Error("a machine without meminfo and with a garbled vmstat was read")
-	}
+	must.FailFor(t, "a machine without meminfo and with a garbled vmstat was read", must.Err(NewMemory(root, nil).Read()))
 }
 
 // Neither collector makes figures of garbage that a machine could not have.
@@ -120,9 +118,7 @@ func FuzzPressureAndMemory(f *testing.F) {
 		counted, _ := to.Since(from)
 		for _, figures := range []map[string]float64{pressed, counted} {
 			for name, v := range figures {
-				if v < 0 {
-					t.Errorf("%s is %g", name, v)
-				}
+				must.True(t, v >= 0, "%s is %g", name, v)
 			}
 		}
 	})

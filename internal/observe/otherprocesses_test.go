@@ -132,9 +132,7 @@ func TestOtherProcessesUnknown(t *testing.T) {
 	}
 	root := t.TempDir()
 	place(t, filepath.Join(root, "50"), map[string]string{"stat": "50 (tare) S 1"})
-	if _, err := NewOtherProcesses(root, Own{PID: 50}).Read(); err == nil {
-		t.Error("half a line was taken for a process")
-	}
+	must.FailFor(t, "half a line was taken for a process", must.Err(NewOtherProcesses(root, Own{PID: 50}).Read()))
 }
 
 // TestOtherProcessesLive: a program of this test's own that works is its child, and so the
@@ -144,9 +142,7 @@ func TestOtherProcessesLive(t *testing.T) {
 		testneed.Missing(t, testneed.Other, err)
 	}
 	me := must.Get(processes("/proc"))(t)[os.Getpid()]
-	if me.pid != os.Getpid() || me.parent != os.Getppid() || me.name == "" || me.kernel {
-		t.Errorf("this process is read as %+v", me)
-	}
+	must.True(t, me.pid == os.Getpid() && me.parent == os.Getppid() && me.name != "" && !me.kernel, "this process is read as %+v", me)
 }
 
 func TestClock(t *testing.T) {
@@ -173,9 +169,7 @@ func TestClock(t *testing.T) {
 	s := must.Get(NewClock(nil).Read())(t)
 	end, _ := NewClock(nil).Read()
 	got, _ := end.Since(s)
-	if got["elapsed"] < 0 || got["step"] != 0 {
-		t.Errorf("the system's clocks: %v", got)
-	}
+	must.True(t, got["elapsed"] >= 0 && got["step"] == 0, "the system's clocks: %v", got)
 }
 
 func BenchmarkOthersRead(b *testing.B) {
@@ -214,7 +208,5 @@ func TestClassify(t *testing.T) {
 		13: {"dockerd", Descendant}, 14: {"docker-proxy", Descendant}, 20: {"exe", Unrelated}, 30: {"tare", Agent},
 	}
 	must.Equal(t, want, got)
-	if _, err := Classify(t.TempDir(), Own{PID: 10}); err == nil {
-		t.Error("no error without a process table")
-	}
+	must.FailFor(t, "no error without a process table", must.Err(Classify(t.TempDir(), Own{PID: 10})))
 }

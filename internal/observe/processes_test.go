@@ -51,9 +51,7 @@ func TestProcessSet(t *testing.T) {
 	reused := table("tare", proc{pid: 1, name: "init"}, proc{pid: 70, name: "dockerd", user: 900, started: 5})
 	later := table("tare", proc{pid: 1, name: "init"}, proc{pid: 70, name: "dockerd", user: 20, started: 800})
 	must.Equal(t, map[string]float64{"dockerd": 0.2}, later.CPUTime(reused, ProcessSet{Roots: []int{70}}), nearly)
-	if _, err := ReadTable(t.TempDir() + "/none"); err == nil {
-		t.Error("there are processes where there is no procfs")
-	}
+	must.FailFor(t, "there are processes where there is no procfs", must.Err(ReadTable(t.TempDir()+"/none")))
 }
 
 // The memory of a mode is that of its processes as of CPU time; a mode without any has an unknown one, not 0.
@@ -72,8 +70,6 @@ func TestMemoryOfProcesses(t *testing.T) {
 		{"a root that is gone", ProcessSet{Roots: []int{777}}, 0}, {"nothing", ProcessSet{}, 0},
 	} {
 		bytes, known := table.Memory(c.of)
-		if bytes != float64(c.pages*os.Getpagesize()) || known != (c.pages > 0) {
-			t.Errorf("%s: %g bytes, known %t", c.name, bytes, known)
-		}
+		must.True(t, bytes == float64(c.pages*os.Getpagesize()) && known == (c.pages > 0), "%s: %g bytes, known %t", c.name, bytes, known)
 	}
 }

@@ -83,9 +83,7 @@ func TestUnavailableString(t *testing.T) {
 func TestCollectorsNamesDiffer(t *testing.T) {
 	seen := make(map[string]bool)
 	for _, c := range Collectors(t.TempDir(), Own{}) {
-		if c.Name() == "" || seen[c.Name()] {
-			t.Errorf("name %q is empty or taken", c.Name())
-		}
+		must.True(t, c.Name() != "" && !seen[c.Name()], "name %q is empty or taken", c.Name())
 		seen[c.Name()] = true
 	}
 }

@@ -95,9 +95,7 @@ func TestStudy(t *testing.T) {
 
 func TestNothingToExplain(t *testing.T) {
 	for mode, want := range map[string]string{"host": "host is a baseline", "netns/none": "no driver builds"} {
-		if _, err := why.Study(modes(), mode, why.Options{}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", mode, err)
-		}
+		must.FailFor(t, mode, must.Err(why.Study(modes(), mode, why.Options{})), want)
 	}
 }
 
@@ -107,9 +105,7 @@ func TestPairs(t *testing.T) {
 		return why.Try{Name: "try-" + name, Candidate: setting.Candidate{With: with, Permanent: []string{"set " + name}, GivesUp: "no " + name}}
 	}
 	pairs := why.Pairs([]why.Try{try("a", map[string]string{"gro": "on"}), try("b", map[string]string{"gro": "off"}), try("c", map[string]string{"rps": "all", "gro": "on"})})
-	if len(pairs) != 1 || pairs[0].Name != "try-a-and-c" {
-		t.Fatalf("%+v", pairs)
-	}
+	must.Require(t, len(pairs) == 1 && pairs[0].Name == "try-a-and-c", "%+v", pairs)
 	if p := pairs[0]; p.Words() != "gro: on, rps: all" || len(p.Permanent) != 2 || p.GivesUp != "no a; no c" {
 		t.Errorf("%+v", p)
 	}
@@ -120,21 +116,14 @@ func TestTryStudy(t *testing.T) {
 	m := driver.Mode{ID: "netns/vxlan", Title: "a tunnel", Baseline: "host", Settings: setting.Names()}
 	tries := why.Tries(m)
 	s, err := why.TryStudy(m, tries)
-	if err != nil || len(tries) < 2 {
-		t.Fatalf("%d tries, %v", len(tries), err)
-	}
+	must.Require(t, err == nil && len(tries) >= 2, "%d tries, %v", len(tries), err)
 	for i, c := range s.Compare {
 		v, ok := s.ModeNamed(tries[i].Name)
-		if !ok || v.Mode != m.ID || c.A.Of != tries[i].Name || c.B.Of != m.ID || !cmp.Equal(v.With, tries[i].With) || !strings.Contains(v.Description, tries[i].GivesUp) {
-			t.Errorf("%+v is compared as %+v", v, c)
-		}
+		must.True(t, ok && v.Mode == m.ID && c.A.Of == tries[i].Name && c.B.Of == m.ID && cmp.Equal(v.With, tries[i].With) && strings.Contains(v.Description, tries[i].GivesUp),
+			"%+v is compared as %+v", v, c)
 	}
-	if _, err := why.TryStudy(driver.Mode{ID: "rootless/x", Baseline: "host"}, nil); err == nil || !strings.Contains(err.Error(), "no setting could help rootless/x") {
-		t.Errorf("%v", err)
-	}
-	if _, err := why.TryStudy(driver.Mode{ID: "host", Settings: setting.Names()}, tries); err == nil || !strings.Contains(err.Error(), "host is a baseline") {
-		t.Errorf("%v", err)
-	}
+	must.Fail(t, must.Err(why.TryStudy(driver.Mode{ID: "rootless/x", Baseline: "host"}, nil)), "no setting could help rootless/x")
+	must.Fail(t, must.Err(why.TryStudy(driver.Mode{ID: "host", Settings: setting.Names()}, tries)), "host is a baseline")
 }
 
 // clusterModes are modes of a cluster.
@@ -175,7 +164,5 @@ func TestCluster(t *testing.T) {
 			t.Errorf("%s: %+v", tt.mode, top)
 		}
 	}
-	if _, err := why.Study(modes(), "netns/bridge", why.Options{CPULimit: 1}); err == nil || !strings.Contains(err.Error(), "netns/bridge can have no CPU limit") {
-		t.Errorf("%v", err)
-	}
+	must.Fail(t, must.Err(why.Study(modes(), "netns/bridge", why.Options{CPULimit: 1})), "netns/bridge can have no CPU limit")
 }

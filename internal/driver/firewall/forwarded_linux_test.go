@@ -1,6 +1,10 @@
 package firewall
 
-import "testing"
+import (
+	"testing"
+
+	"tare/internal/testkit/must"
+)
 
 // The rule that bypasses the engine's chains must be there, and what other rules of FORWARD match is
 // counted.
@@ -22,8 +26,6 @@ func TestForwarded(t *testing.T) {
 		if err == nil {
 			accepted, others, err = forwarded(rules, "FORWARD")
 		}
-		if accepted != tt.accepted || others != tt.others || (err == nil) != tt.ok {
-			t.Errorf("%s: %d bytes, %d packets of others, %v", tt.name, accepted, others, err)
-		}
+		must.True(t, accepted == tt.accepted && others == tt.others && (err == nil) == tt.ok, "%s: %d bytes, %d packets of others, %v", tt.name, accepted, others, err)
 	}
 }

@@ -28,36 +28,24 @@ func TestParseNftables(t *testing.T) {
 	only := func(what string, pick func(Rule) bool) Rule {
 		t.Helper()
 		found := slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return !pick(r) })
-		if len(found) != 1 {
-			t.Fatalf("%s: %d rules: %+v", what, len(found), found)
-		}
+		must.Require(t, len(found) == 1, "%s: %d rules: %+v", what, len(found), found)
 		return found[0]
 	}
 	dnat := only("DNAT", func(r Rule) bool { return r.Target == "DNAT" })
 	want := Rule{Table: "ip docker-bridges", Chain: "nat-prerouting-and-output", Target: "DNAT", Comment: "DNAT", Handle: dnat.Handle, Proto: "tcp", Port: 5202,
 		To: netip.MustParseAddrPort("198.18.1.2:5202"), NotIn: "docker0", Packets: 3, Bytes: 180}
-	if dnat != want || dnat.Handle == 0 {
-		t.Errorf("%+v, want %+v", dnat, want)
-	}
+	must.True(t, dnat == want && dnat.Handle != 0, "%+v, want %+v", dnat, want)
 	if got := Published(rules, 5202, netip.MustParseAddr("198.18.1.2")); len(got) != 1 || got[0] != want {
 		t.Errorf("published: %+v", got)
 	}
 	masquerade := only("masquerade", func(r Rule) bool { return r.Target == "MASQUERADE" && r.NotOut == "docker0" })
-	if masquerade.Chain != "nat-postrouting-out__docker0" || masquerade.Source != netip.MustParsePrefix("198.18.1.0/24") || masquerade.Packets == 0 {
-		t.Errorf("%+v", masquerade)
-	}
+	must.True(t, masquerade.Chain == "nat-postrouting-out__docker0" && masquerade.Source == netip.MustParsePrefix("198.18.1.0/24") && masquerade.Packets != 0, "%+v", masquerade)
 	direct := only("direct access", func(r Rule) bool { return r.Target == "DROP" && r.Dest.IsValid() })
-	if direct.Chain != "raw-PREROUTING" || direct.Dest != netip.MustParseAddr("198.18.1.2") || direct.Bare {
-		t.Errorf("%+v", direct)
-	}
+	must.True(t, direct.Chain == "raw-PREROUTING" && direct.Dest == netip.MustParseAddr("198.18.1.2") && !direct.Bare, "%+v", direct)
 	accept := only("published port", func(r Rule) bool { return r.Target == "ACCEPT" && r.Port == 5202 })
-	if accept.Dest != netip.MustParseAddr("198.18.1.2") || accept.Bare {
-		t.Errorf("%+v", accept)
-	}
+	must.True(t, accept.Dest == netip.MustParseAddr("198.18.1.2") && !accept.Bare, "%+v", accept)
 	all := only("unprotected", func(r Rule) bool { return r.Bare && r.Chain == "filter-forward-in__br3" })
-	if all.Comment != "UNPROTECTED" || all.Packets == 0 {
-		t.Errorf("%+v", all)
-	}
+	must.True(t, all.Comment == "UNPROTECTED" && all.Packets != 0, "%+v", all)
 	if _, err := parseNftables("{"); err == nil || strings.Contains(err.Error(), "\n") {
 		t.Error(err)
 	}
@@ -70,14 +58,10 @@ func FuzzParseNftables(f *testing.F) {
 	f.Add(`{"nftables":[{"rule":{"chain":"x","expr":[{"dnat":{"addr":"::","port":-1}},{"match":null}]}}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		rules, err := parseNftables(text)
-		if err != nil && len(rules) > 0 {
-			t.Errorf("rules beside the error %v", err)
-		}
+		must.True(t, err == nil || len(rules) == 0, "rules beside the error %v", err)
 		to := netip.MustParseAddr("198.18.1.2")
 		for _, r := range Published(rules, 5202, to) {
-			if r.To.Addr() != to || r.Port != 5202 || r.Target != "DNAT" {
-				t.Errorf("%+v", r)
-			}
+			must.True(t, r.To.Addr() == to && r.Port == 5202 && r.Target == "DNAT", "%+v", r)
 		}
 	})
 }

@@ -42,9 +42,7 @@ func TestPodmanRules(t *testing.T) {
 			t.Errorf("%s: %d packets of %+v, want %d", tt.name, got, tt.got, tt.want)
 		}
 	}
-	if _, err := ParseIptables("[x:1] -A A -j B\n"); err == nil {
-		t.Error("a counter that is no number passed")
-	}
+	must.FailFor(t, "a counter that is no number passed", must.Err(ParseIptables("[x:1] -A A -j B\n")))
 }
 
 // Whatever is read, a rule that is found has the port and the address that were asked for.
@@ -58,9 +56,7 @@ func FuzzPodmanRules(f *testing.F) {
 			return
 		}
 		for _, r := range OfPodman(Published(rules, 5201, to)) {
-			if r.Port != 5201 || r.To.Addr() != to || r.Target != "DNAT" {
-				t.Errorf("found %+v", r)
-			}
+			must.True(t, r.Port == 5201 && r.To.Addr() == to && r.Target == "DNAT", "found %+v", r)
 		}
 	})
 }

@@ -11,8 +11,7 @@ import (
 
 // What is missing of netavark's rules, or may act in their place, is named.
 func TestNetavarkMissing(t *testing.T) {
-	rules, chains, err := parseRuleset(savedNetavark)
-	must.Do(t, err)
+	rules, chains := must.Get2(parseRuleset(savedNetavark))(t)
 	alone := func() (out []Rule) {
 		for _, r := range rules {
 			if r.Table == NetavarkTable {
@@ -42,8 +41,6 @@ func TestNetavarkMissing(t *testing.T) {
 	} {
 		tt.n.Host = "b"
 		got := tt.n.missing(tt.rules, chains)
-		if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
-			t.Errorf("%s: %q, want %q", name, got, tt.want)
-		}
+		must.True(t, (got == "") == (tt.want == "") && strings.Contains(got, tt.want), "%s: %q, want %q", name, got, tt.want)
 	}
 }

@@ -77,9 +77,7 @@ func TestArchiveRefuses(t *testing.T) {
 		},
 	} {
 		a := initramfs.New(io.Discard)
-		if write(a) == nil || a.Close() == nil {
-			t.Errorf("%s was written", name)
-		}
+		must.True(t, write(a) != nil && a.Close() != nil, "%s was written", name)
 	}
 }
 
@@ -95,9 +93,7 @@ func TestProgram(t *testing.T) {
 	must.Do(t, a.Program("tare", self), a.Close())
 	archive := out.Bytes()
 	at := bytes.Index(archive, []byte(elf.ELFMAG))
-	if at < 0 {
-		t.Fatal("there is no program in the archive")
-	}
+	must.Require(t, at >= 0, "there is no program in the archive")
 	f := must.Get(elf.NewFile(bytes.NewReader(archive[at:])))(t)
 	original := must.Get(elf.NewFile(self))(t)
 	must.Equal(t, []int{0, len(original.Progs)}, []int{len(f.Sections), len(f.Progs)})
@@ -108,9 +104,7 @@ func TestProgram(t *testing.T) {
 		}
 		got, err1 := io.ReadAll(p.Open())
 		want, err2 := io.ReadAll(original.Progs[i].Open())
-		if p.Off != 0 && (err1 != nil || err2 != nil || !bytes.Equal(got, want)) {
-			t.Errorf("segment %d differs: %v, %v", i, err1, err2)
-		}
+		must.True(t, p.Off == 0 || err1 == nil && err2 == nil && bytes.Equal(got, want), "segment %d differs: %v, %v", i, err1, err2)
 	}
 	const entries = 512 // the headers of the program and of the end
 	if n := uint64(out.Len()); n < mapped || n > mapped+entries {

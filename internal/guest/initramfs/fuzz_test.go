@@ -65,8 +65,6 @@ func FuzzArchive(f *testing.F) {
 		}
 		must.Do(t, a.Close())
 		lines, err := list(out.Bytes())
-		if err != nil || len(lines) != strings.Count(path.Clean(name), "/")+1 {
-			t.Errorf("%v: %q became %q", err, name, lines)
-		}
+		must.True(t, err == nil && len(lines) == strings.Count(path.Clean(name), "/")+1, "%v: %q became %q", err, name, lines)
 	})
 }

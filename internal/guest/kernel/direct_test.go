@@ -121,9 +121,7 @@ func TestDirect(t *testing.T) {
 				return
 			}
 			got, rerr := os.ReadFile(f.Name())
-			if err != nil || rerr != nil || !bytes.Equal(got, entry) {
-				t.Errorf("%d bytes of %d: %v", len(got), len(entry), err)
-			}
+			must.True(t, err == nil && rerr == nil && bytes.Equal(got, entry), "%d bytes of %d: %v", len(got), len(entry), err)
 		})
 	}
 }

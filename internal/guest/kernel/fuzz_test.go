@@ -35,9 +35,7 @@ func packed(f *testing.F, extension, text string) []byte {
 	if err == nil {
 		_, err = io.WriteString(w, text)
 	}
-	if err != nil || w.Close() != nil {
-		f.Fatal(err)
-	}
+	must.Require(f, err == nil && w.Close() == nil, "%v", err)
 	return b.Bytes()
 }
 
@@ -57,14 +55,10 @@ func FuzzUnpack(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(module) > largestModule {
-			t.Errorf("%d bytes of %d", len(module), len(content))
-		}
+		must.True(t, len(module) <= largestModule, "%d bytes of %d", len(module), len(content))
 		needs, err := depends(module)
 		for _, n := range needs {
-			if err != nil || strings.Contains(n, "\x00") {
-				t.Errorf("%v beside the dependency %q", err, n)
-			}
+			must.True(t, err == nil && !strings.Contains(n, "\x00"), "%v beside the dependency %q", err, n)
 		}
 	})
 }
@@ -122,9 +116,7 @@ func FuzzNotes(f *testing.F) {
 		if big {
 			order = binary.BigEndian
 		}
-		if hasEntry(notes, order) && !bytes.Contains(notes, []byte(entryOwner)) {
-			t.Errorf("%q has an entry point", notes)
-		}
+		must.True(t, !hasEntry(notes, order) || bytes.Contains(notes, []byte(entryOwner)), "%q has an entry point", notes)
 	})
 }
 
@@ -142,9 +134,7 @@ func FuzzVersion(f *testing.F) {
 	f.Add(image("\x1b[31m\x00"))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		v, err := version(bytes.NewReader(content))
-		if err == nil && (v == "" || v == "." || v == ".." || strings.ContainsAny(v, "/\x00\n\r\x1b")) {
-			t.Errorf("the version is %q", v)
-		}
+		must.True(t, err != nil || v != "" && v != "." && v != ".." && !strings.ContainsAny(v, "/\x00\n\r\x1b"), "the version is %q", v)
 		prefer(v, "6.1.0")
 	})
 }

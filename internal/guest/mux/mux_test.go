@@ -88,9 +88,7 @@ func TestConcurrentWriters(t *testing.T) {
 		wg.Go(func() {
 			text, err := io.ReadAll(b.Open(uint16(id)))
 			lines := strings.Fields(string(text))
-			if err != nil || len(lines) != 50 {
-				t.Errorf("stream %d: %d lines, %v", id, len(lines), err)
-			}
+			must.True(t, err == nil && len(lines) == 50, "stream %d: %d lines, %v", id, len(lines), err)
 			for i, l := range lines {
 				must.EqualFor(t, fmt.Sprintf("stream %d, line %d", id, i), fmt.Sprint(i), l)
 			}
@@ -120,9 +118,7 @@ func TestSessionEnds(t *testing.T) {
 	if _, err := b.Open(6).Read(make([]byte, 1)); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("a late reader got %v", err)
 	}
-	if b.Err() != nil {
-		t.Errorf("a normal end: %v", b.Err())
-	}
+	must.True(t, b.Err() == nil, "a normal end: %v", b.Err())
 }
 
 // frames generates frames of size bytes each for streams first, first+1 and so on, n in all.
@@ -163,9 +159,7 @@ func TestUnknownStreamsAreDropped(t *testing.T) {
 	if grown := int64(heap()) - int64(before); grown > 16<<20 {
 		t.Errorf("it kept %d bytes", grown)
 	}
-	if s.Err() != nil {
-		t.Error(s.Err())
-	}
+	must.True(t, s.Err() == nil, "%v", s.Err())
 	if text, err := io.ReadAll(s.Open(7)); len(text) > 0 || !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("%d bytes of a stream that was not open: %v", len(text), err)
 	}
@@ -184,9 +178,7 @@ func TestUnreadDataIsBounded(t *testing.T) {
 			close(from.begin)
 			<-s.Done()
 			must.Fail(t, s.Err(), "were not read in time")
-			if from.sent > c.most+1<<20 {
-				t.Errorf("it took %d bytes, more than %d", from.sent, c.most)
-			}
+			must.True(t, from.sent <= c.most+1<<20, "it took %d bytes, more than %d", from.sent, c.most)
 		})
 	}
 }

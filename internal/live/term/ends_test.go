@@ -65,9 +65,7 @@ func TestBadEnds(t *testing.T) {
 			}
 			g.mu.Lock()
 			defer g.mu.Unlock()
-			if g.s.Hidden || len(g.s.Modes) > 0 {
-				t.Errorf("left behind: cursor hidden %t, modes %q", g.s.Hidden, g.s.Modes)
-			}
+			must.True(t, !g.s.Hidden && len(g.s.Modes) == 0, "left behind: cursor hidden %t, modes %q", g.s.Hidden, g.s.Modes)
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"tare/internal/live"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // FuzzEvents checks that whatever names, reasons and values the events of a run have, which come
@@ -39,17 +40,12 @@ func FuzzEvents(f *testing.F) {
 			for _, ascii := range []bool{false, true} {
 				fr := frame{int(width), int(height), ascii, now}
 				lines := s.draw(fr)
-				if len(lines) > max(2, fr.height) {
-					t.Errorf("%d lines in %d", len(lines), fr.height)
-				}
+				must.True(t, len(lines) <= max(2, fr.height), "%d lines in %d", len(lines), fr.height)
 				for _, l := range lines {
-					if l.width() > fr.width {
-						t.Errorf("%q is wider than %d", l, fr.width)
-					}
+					must.True(t, l.width() <= fr.width, "%q is wider than %d", l, fr.width)
 					for _, part := range l {
-						if strings.ContainsFunc(part.text, func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }) {
-							t.Errorf("%T draws %q", e, part.text)
-						}
+						must.True(t, !strings.ContainsFunc(part.text, func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }),
+							"%T draws %q", e, part.text)
 					}
 				}
 			}

@@ -124,9 +124,8 @@ func TestScreen(t *testing.T) {
 			g.until("the end", func(s string) bool { return s == prompt+"the final table\n" })
 			g.mu.Lock()
 			defer g.mu.Unlock()
-			if g.s.Hidden || len(g.s.Modes) > 0 || len(g.s.Unknown) > 0 {
-				t.Errorf("left behind: cursor hidden %t, modes %q, unknown sequences %q", g.s.Hidden, g.s.Modes, g.s.Unknown)
-			}
+			must.True(t, !g.s.Hidden && len(g.s.Modes) == 0 && len(g.s.Unknown) == 0,
+				"left behind: cursor hidden %t, modes %q, unknown sequences %q", g.s.Hidden, g.s.Modes, g.s.Unknown)
 			if raw := g.raw.String(); regexp.MustCompile(`\x1b\[(\?1049|\?2004|[0-9]* q|[0-9;?]*n|[0-9;?>]*c)`).MatchString(raw) {
 				t.Errorf("the terminal was asked something, or set to another screen, mode or cursor: %q", raw)
 			}

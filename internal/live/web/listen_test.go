@@ -128,17 +128,13 @@ func TestEventCannotBeForged(t *testing.T) {
 	for _, end := range []string{"\n", "\r", "\r\n", "\n\r", "\r\r", "\n\n"} {
 		got := event("trouble", "read a"+end+"event: ended"+end+"data: x"+end+end+"b"+end)
 		body, ok := strings.CutSuffix(got, "\n\n")
-		if !ok {
-			t.Fatalf("%q does not end", got)
-		}
+		must.Require(t, ok, "%q does not end", got)
 		for i, line := range strings.FieldsFunc(body, func(r rune) bool { return r == '\n' || r == '\r' }) {
 			if want := map[bool]string{true: "event: trouble", false: "data: "}[i == 0]; !strings.HasPrefix(line, want) {
 				t.Errorf("with %q: the line %q", end, line)
 			}
 		}
-		if strings.Contains(body, "\n\n") || strings.Contains(body, "\r") {
-			t.Errorf("with %q: an event ends within %q", end, body)
-		}
+		must.True(t, !strings.Contains(body, "\n\n") && !strings.Contains(body, "\r"), "with %q: an event ends within %q", end, body)
 	}
 }
 
@@ -157,7 +153,5 @@ func TestHostileNameOfWatchedRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := next(t, in)
-	if !strings.HasPrefix(got, "event: trouble\n") || strings.Contains(got, "\r") || strings.Count(got, "event: ") != strings.Count(got, "data: event: ")+1 {
-		t.Errorf("it sent %q", got)
-	}
+	must.True(t, strings.HasPrefix(got, "event: trouble\n") && !strings.Contains(got, "\r") && strings.Count(got, "event: ") == strings.Count(got, "data: event: ")+1, "it sent %q", got)
 }

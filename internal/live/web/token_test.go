@@ -47,9 +47,7 @@ func TestToken(t *testing.T) {
 			if all := w.Body.String() + strings.Join(w.Header()["Set-Cookie"], ""); strings.Contains(all, s.Token) || strings.Contains(all, "a b/done") != (name == "the cookie") {
 				t.Errorf("the answer is\n%s", all)
 			}
-			if w.Code == 403 && len(w.Header()["Set-Cookie"]) > 0 {
-				t.Error("a cookie without the token")
-			}
+			must.True(t, w.Code != 403 || len(w.Header()["Set-Cookie"]) == 0, "a cookie without the token")
 		})
 	}
 }
@@ -75,9 +73,7 @@ func TestTokenIsExchanged(t *testing.T) {
 		}
 		got := w.Header().Get("Set-Cookie")
 		for _, want := range []string{s.cookie().Name + "=" + s.cookie().Value, "; Path=/", "; HttpOnly", "; SameSite=Strict"} {
-			if !strings.Contains(got, want) {
-				t.Errorf("%s: the cookie %q lacks %q", from, got, want)
-			}
+			must.True(t, strings.Contains(got, want), "%s: the cookie %q lacks %q", from, got, want)
 		}
 		if w.Header().Get("Referrer-Policy") != "no-referrer" || w.Header().Get("Cache-Control") != "no-store" {
 			t.Errorf("%s: headers %v", from, w.Header())

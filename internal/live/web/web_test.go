@@ -163,15 +163,9 @@ func TestPages(t *testing.T) {
 			if c.path == "/run/." && w.Code/100 == 3 {
 				return
 			}
-			if w.Code != c.code {
-				t.Errorf("code %d, want %d:\n%s", w.Code, c.code, body[max(0, len(body)-400):])
-			}
-			if !regexp.MustCompile(c.want).MatchString(body) {
-				t.Errorf("no %q in\n%s", c.want, body[max(0, len(body)-2000):])
-			}
-			if c.not != "" && strings.Contains(body, c.not) {
-				t.Errorf("%q is in it", c.not)
-			}
+			must.True(t, w.Code == c.code, "code %d, want %d:\n%s", w.Code, c.code, body[max(0, len(body)-400):])
+			must.True(t, regexp.MustCompile(c.want).MatchString(body), "no %q in\n%s", c.want, body[max(0, len(body)-2000):])
+			must.True(t, c.not == "" || !strings.Contains(body, c.not), "%q is in it", c.not)
 			if csp := w.Header().Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "unsafe") {
 				t.Errorf("policy %q", csp)
 			}
@@ -259,13 +253,10 @@ func TestHostileList(t *testing.T) {
 	must.Do(t, errors.Join(d.WriteRun(result.Run{ID: evil, Status: result.RunStatus(evil), Profile: evil, Modes: []result.Mode{{ID: evil}}}), d.Close()))
 	w := asked(s, "/")
 	body := w.Body.String()
-	if w.Code != 200 || len(body) > 40000 || strings.ContainsAny(body, "\x1b\u202e\u2066") || strings.Contains(body, "<script>alert") || strings.Contains(body, "<i>") {
-		t.Errorf("code %d, %d bytes:\n%.3000s", w.Code, len(body), body)
-	}
+	must.True(t, w.Code == 200 && len(body) <= 40000 && !strings.ContainsAny(body, "\x1b\u202e\u2066") && !strings.Contains(body, "<script>alert") && !strings.Contains(body, "<i>"),
+		"code %d, %d bytes:\n%.3000s", w.Code, len(body), body)
 	link := regexp.MustCompile(`href="(/run/a%3F[^"]*)"`).FindStringSubmatch(body)
-	if link == nil {
-		t.Fatalf("no link to it in\n%.3000s", body)
-	}
+	must.Require(t, link != nil, "no link to it in\n%.3000s", body)
 	must.EqualFor(t, link[1], 200, asked(s, link[1]).Code)
 }
 

@@ -55,18 +55,14 @@ func TestWorkIsBounded(t *testing.T) {
 	for received < requests {
 		receive()
 	}
-	if w := asked(s, "/run/a%20b/done"); w.Code != http.StatusOK {
-		t.Errorf("afterwards: code %d", w.Code)
-	}
+	must.EqualFor(t, "afterwards: code", http.StatusOK, asked(s, "/run/a%20b/done").Code)
 }
 
 // Pages that nobody receives take a bounded amount of memory together; a single one may take more.
 func TestHeldPages(t *testing.T) {
 	k := newWork(0)
 	first, ok := k.hold(maxHeld + 1)
-	if !ok {
-		t.Fatal("a large page was refused")
-	}
+	must.Require(t, ok, "a large page was refused")
 	if _, ok := k.hold(1); ok {
 		t.Error("a page beside too much was held")
 	}

@@ -56,13 +56,9 @@ func FuzzInterfaces(f *testing.F) {
 	f.Add(message("lo0", 1, 0x8049, map[int]uint64{ifRxBytes: 1 << 60}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		got, _ := ParseInterfaces(b)
-		if len(got)*4 > len(b) {
-			t.Errorf("%d devices in %d bytes", len(got), len(b))
-		}
+		must.True(t, len(got)*4 <= len(b), "%d devices in %d bytes", len(got), len(b))
 		for _, d := range got {
-			if d.Name == "" || len(d.Name) > 255 || d.Index < 0 || d.MTU < 0 {
-				t.Errorf("%+v", d)
-			}
+			must.True(t, d.Name != "" && len(d.Name) <= 255 && d.Index >= 0 && d.MTU >= 0, "%+v", d)
 		}
 	})
 }

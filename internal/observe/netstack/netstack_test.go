@@ -70,9 +70,7 @@ func TestReadGaps(t *testing.T) {
 	}
 	text := strings.Join(gaps, "\n")
 	must.Contain(t, text, "/proc/net/snmp: Udp: has 2 names and 1 values", "/proc/net/softnet_stat: open ", "tables filter, nat belong to legacy iptables")
-	if len(gaps) != 3 {
-		t.Errorf("%d gaps, want 3:\n%s", len(gaps), text)
-	}
+	must.True(t, len(gaps) == 3, "%d gaps, want 3:\n%s", len(gaps), text)
 	for _, absent := range []string{"softnet.dropped", "Udp.RcvbufErrors", "conntrack.drop"} {
 		if n, ok := got.Counters[absent]; ok {
 			t.Errorf("%s is %d, but was not read", absent, n)
@@ -83,9 +81,7 @@ func TestReadGaps(t *testing.T) {
 
 func TestReadWithoutProcfs(t *testing.T) {
 	got := Read(t.TempDir())
-	if len(got.Gaps) != 1 || !strings.Contains(got.Gaps[0].String(), "procfs is not available") || len(got.Counters) > 0 {
-		t.Errorf("got %+v, want one gap and nothing else", got)
-	}
+	must.True(t, len(got.Gaps) == 1 && strings.Contains(got.Gaps[0].String(), "procfs is not available") && len(got.Counters) == 0, "got %+v, want one gap and nothing else", got)
 }
 
 func TestSince(t *testing.T) {

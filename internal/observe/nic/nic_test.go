@@ -49,9 +49,7 @@ func TestCards(t *testing.T) {
 	nic.Add(&before, "eth0.5", map[string]uint64{"rx_queue_0_drops": 1, "rx_queue_1_drops": 2, "rx_dropped": 3, "rx_crc_errors": 7, "rx_packets": 9})
 	nic.Add(&after, "eth0.5", map[string]uint64{"rx_queue_0_drops": 11, "rx_queue_1_drops": 22, "rx_dropped": 33, "rx_crc_errors": 7, "rx_packets": 99})
 	cards := nic.Cards(after.Since(before))
-	if len(cards) != 1 || cards[0].Device != "eth0.5" {
-		t.Fatalf("cards %v", cards)
-	}
+	must.Require(t, len(cards) == 1 && cards[0].Device == "eth0.5", "cards %v", cards)
 	c := cards[0]
 	type found struct {
 		N      uint64
@@ -101,22 +99,16 @@ func FuzzStatistics(f *testing.F) {
 		nic.Add(&before, device, zero)
 		nic.Add(&after, device, stats)
 		for _, c := range nic.Cards(netstack.Deltas{Counters: after.Counters}) {
-			if c.Device != device {
-				t.Fatalf("device %q was read as %q", device, c.Device)
-			}
+			must.Require(t, c.Device == device, "device %q was read as %q", device, c.Device)
 			known := 0
 			for _, class := range classes() {
 				if _, _, ok := c.Count(class); ok {
 					known++
 				}
 			}
-			if known == 0 {
-				t.Fatalf("a card without counters: %q", names)
-			}
+			must.Require(t, known != 0, "a card without counters: %q", names)
 		}
-		if len(before.Counters) != len(after.Counters) {
-			t.Fatalf("%d counters and then %d", len(before.Counters), len(after.Counters))
-		}
+		must.Require(t, len(before.Counters) == len(after.Counters), "%d counters and then %d", len(before.Counters), len(after.Counters))
 	})
 }
 

@@ -35,17 +35,11 @@ func TestRead(t *testing.T) {
 	}))
 	found := 0
 	for name := range r.Counters {
-		if !strings.HasPrefix(name, "nic/left.no_buffer.rx_queue_#_") {
-			t.Errorf("counter %s", name)
-		}
+		must.True(t, strings.HasPrefix(name, "nic/left.no_buffer.rx_queue_#_"), "counter %s", name)
 		found++
 	}
-	if found == 0 {
-		t.Errorf("nothing is classified of %v", all)
-	}
-	if len(r.Gaps) != 1 || !strings.Contains(r.Gaps[0].Source, "none") {
-		t.Errorf("gaps %v", r.Gaps)
-	}
+	must.True(t, found != 0, "nothing is classified of %v", all)
+	must.True(t, len(r.Gaps) == 1 && strings.Contains(r.Gaps[0].Source, "none"), "gaps %v", r.Gaps)
 }
 
 // The statistics of this machine's own cards are read without an error.
@@ -58,9 +52,7 @@ func TestReadHere(t *testing.T) {
 		}
 		var r netstack.Reading
 		nic.Read(&r, []string{d.Name})
-		if len(r.Gaps) > 0 {
-			t.Errorf("%s: %v", d.Name, r.Gaps)
-		}
+		must.True(t, len(r.Gaps) == 0, "%s: %v", d.Name, r.Gaps)
 		t.Logf("%s, driver %s: %d classified counters", d.Name, details.Driver, len(r.Counters))
 	}
 }

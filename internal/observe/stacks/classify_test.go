@@ -29,9 +29,7 @@ func TestRecorded(t *testing.T) {
 	telling := []string{"netfilter", "bridge", "VXLAN", "macvlan/ipvlan", "userspace proxy", "crypto", "Open vSwitch", "other tunnel", "eBPF", "tun/tap"}
 	const noise = 0.01
 	files, err := filepath.Glob("testdata/*.folded")
-	if err != nil || len(files) != len(own) {
-		t.Fatalf("recorded stacks %v, %v; want %d", files, err, len(own))
-	}
+	must.Require(t, err == nil && len(files) == len(own), "recorded stacks %v, %v; want %d", files, err, len(own))
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".folded")
 		data := must.Get(os.ReadFile(file))(t)
@@ -44,9 +42,7 @@ func TestRecorded(t *testing.T) {
 			t.Errorf("%s: no rule knows %.1f %%", name, 100*share(result.Unclassified))
 		}
 		for _, c := range slices.Concat(always, own[name]) {
-			if shares[c] == 0 {
-				t.Errorf("%s has no %s", name, c)
-			}
+			must.True(t, shares[c] != 0, "%s has no %s", name, c)
 		}
 		for _, c := range telling {
 			elsewhere := name == "docker-userland-proxy" && c == "bridge" || name == "netns-vxlan" && c == "netfilter"
@@ -102,19 +98,14 @@ func TestComponent(t *testing.T) {
 func TestRulesName(t *testing.T) {
 	names := append(result.ComponentNames(), idle, caller)
 	for _, r := range rules() {
-		if !slices.Contains(names, r.component) {
-			t.Errorf("a rule for %q, which is no component", r.component)
-		}
+		must.True(t, slices.Contains(names, r.component), "a rule for %q, which is no component", r.component)
 		for p := range strings.FieldsSeq(r.patterns) {
-			if strings.HasPrefix(p, "_") || strings.Count(p, "*") > 1 || strings.Contains(strings.TrimSuffix(p, "*"), "*") || p == "*" {
-				t.Errorf("%s: the pattern %q matches nothing, or everything", r.component, p)
-			}
+			must.True(t, !strings.HasPrefix(p, "_") && strings.Count(p, "*") <= 1 && !strings.Contains(strings.TrimSuffix(p, "*"), "*") && p != "*",
+				"%s: the pattern %q matches nothing, or everything", r.component, p)
 		}
 	}
 	for _, o := range owners() {
-		if !slices.Contains(names, o) {
-			t.Errorf("%q owns memory and is no component", o)
-		}
+		must.True(t, slices.Contains(names, o), "%q owns memory and is no component", o)
 	}
 }
 

@@ -46,9 +46,7 @@ func FuzzUnfold(f *testing.F) {
 	sorter := NewClassifier()
 	f.Fuzz(func(t *testing.T, line string) {
 		s := Unfold(line)
-		if sorter.Component(s) == "" {
-			t.Errorf("%q is in no component", line)
-		}
+		must.True(t, sorter.Component(s) != "", "%q is in no component", line)
 		if again := Unfold(Fold(s)); again.Kind != s.Kind || len(again.Kernel) != len(s.Kernel) && len(s.Kernel) > 0 {
 			t.Errorf("%q: %+v came back as %+v", line, s, again)
 		}

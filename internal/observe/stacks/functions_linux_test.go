@@ -38,9 +38,7 @@ func TestTableOf(t *testing.T) {
 	for a := uint64(0x401000); a < 0x600000 && !found; a += 16 {
 		found = named(a) == "main.main2"
 	}
-	if !found {
-		t.Error("no address is in main.main2")
-	}
+	must.True(t, found, "no address is in main.main2")
 	if _, _, err := tableOf(source); err == nil {
 		t.Error("a text file has functions")
 	}

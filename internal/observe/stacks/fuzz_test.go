@@ -22,9 +22,8 @@ func FuzzReadSymbols(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(s.addresses) == 0 || len(s.addresses) != len(s.names) || !slices.IsSorted(s.addresses) {
-			t.Fatalf("%d addresses and %d names of %q", len(s.addresses), len(s.names), text)
-		}
+		must.Require(t, len(s.addresses) != 0 && len(s.addresses) == len(s.names) && slices.IsSorted(s.addresses),
+			"%d addresses and %d names of %q", len(s.addresses), len(s.names), text)
 		for i, at := range s.addresses {
 			if name, ok := s.at(at); !ok || name != s.names[i] {
 				t.Errorf("%x is %q, %v; want %q", at, name, ok, s.names[i])
@@ -46,9 +45,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		for stack, n := range counted {
-			if n < 0 {
-				t.Errorf("%q is counted %d times", stack, n)
-			}
+			must.True(t, n >= 0, "%q is counted %d times", stack, n)
 		}
 		var out bytes.Buffer
 		must.Do(t, Write(&out, counted))

@@ -42,9 +42,7 @@ func TestTally(t *testing.T) {
 	tl.add(recordOf(recordSample, of(9), 4, guest, 1, user, u)) // frames of a guest are omitted
 	tl.add(recordOf(recordSample, of(8), 99, kern))             // broken
 	tl.add(recordOf(3, 1, 2, 3))                                // an unrequested kind
-	if tl.lost != 8 || tl.broken != nil {
-		t.Errorf("lost %d, %v; want 8", tl.lost, tl.broken)
-	}
+	must.True(t, tl.lost == 8 && tl.broken == nil, "lost %d, %v; want 8", tl.lost, tl.broken)
 	syms := &symbols{addresses: []uint64{k - 1, k + 0x800}, names: []string{"tcp_sendmsg", "do_syscall_64"}}
 	got := tl.sampled(names{
 		kernel: syms, programs: map[int]observe.Program{7: {Name: "tare", Relation: observe.Agent}},

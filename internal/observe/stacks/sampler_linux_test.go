@@ -52,9 +52,7 @@ func TestSampler(t *testing.T) {
 	}
 	must.Do(t, errors.Join(s.Pause(), s.Identify()))
 	got, err := s.Profile(&of)
-	if err != nil || got.Busy == 0 || got.CPUs == 0 || got.Elapsed <= 0 {
-		t.Fatalf("sampled %+v, %v", got, err)
-	}
+	must.Require(t, err == nil && got.Busy != 0 && got.CPUs != 0 && got.Elapsed > 0, "sampled %+v, %v", got, err)
 	spun := 0
 	for stack, n := range got.Stacks {
 		if strings.HasPrefix(stack, string(Observer)) && strings.Contains(stack, "stacks.spin") {

@@ -7,6 +7,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
+	"tare/internal/testkit/must"
 	"tare/studies"
 )
 
@@ -26,9 +27,8 @@ func TestBuiltinStudies(t *testing.T) {
 			if err == nil {
 				over, err = study.Resolve(over, cat)
 			}
-			if err != nil || over.Profile != profile || len(over.Scenarios) != len(s.Scenarios) || len(over.Compare) != len(s.Compare) {
-				t.Errorf("%s, profile %s: %v, %d scenarios, %d comparisons", name, profile, err, len(over.Scenarios), len(over.Compare))
-			}
+			must.True(t, err == nil && over.Profile == profile && len(over.Scenarios) == len(s.Scenarios) && len(over.Compare) == len(s.Compare),
+				"%s, profile %s: %v, %d scenarios, %d comparisons", name, profile, err, len(over.Scenarios), len(over.Compare))
 		}
 	}
 }

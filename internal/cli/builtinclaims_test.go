@@ -93,9 +93,7 @@ func TestConclusionsCovered(t *testing.T) {
 			}
 		}
 		for _, id := range ids {
-			if !slices.Contains(listed, id) {
-				t.Errorf("%s: claim %q is of no conclusion", name, id)
-			}
+			must.True(t, slices.Contains(listed, id), "%s: claim %q is of no conclusion", name, id)
 		}
 	}
 	// What studies C to E left open or named as missing is measured.
@@ -105,9 +103,7 @@ func TestConclusionsCovered(t *testing.T) {
 	} {
 		s := builtin[name]
 		for _, w := range want {
-			if !slices.Contains(append(s.ModeNames(), s.Names()...), w) {
-				t.Errorf("%s lacks %s", name, w)
-			}
+			must.True(t, slices.Contains(append(s.ModeNames(), s.Names()...), w), "%s lacks %s", name, w)
 		}
 	}
 }
@@ -119,15 +115,11 @@ func TestClaimsWithoutTheLimit(t *testing.T) {
 	for name, s := range builtinStudies(t) {
 		sides := func(id string) (rates []study.Rate, modes []string, holdsIf string) {
 			i := slices.IndexFunc(s.Claims, func(c study.Claim) bool { return c.ID == id })
-			if i < 0 {
-				t.Fatalf("%s: there is no claim %q", name, id)
-			}
+			must.Require(t, i >= 0, "%s: there is no claim %q", name, id)
 			of, _ := s.Sides(s.Claims[i])
 			for _, side := range of {
 				m, ok := s.ModeNamed(side.Mode)
-				if !ok {
-					t.Errorf("%s, %s: there is no mode %q", name, id, side.Mode)
-				}
+				must.True(t, ok, "%s, %s: there is no mode %q", name, id, side.Mode)
 				rates, modes = append(rates, s.LabOf(m).Rate), append(modes, m.Mode)
 			}
 			return rates, modes, s.Claims[i].HoldsIf
@@ -140,19 +132,14 @@ func TestClaimsWithoutTheLimit(t *testing.T) {
 			seen++
 			free, freeModes, freeHolds := sides(c.ID)
 			bound, modes, holds := sides(limited)
-			if !slices.Equal(modes, freeModes) || holds != freeHolds || len(modes) == 0 {
-				t.Errorf("%s: %s is about %q and %q, %s about %q and %q", name, limited, modes, holds, c.ID, freeModes, freeHolds)
-			}
+			must.True(t, slices.Equal(modes, freeModes) && holds == freeHolds && len(modes) != 0,
+				"%s: %s is about %q and %q, %s about %q and %q", name, limited, modes, holds, c.ID, freeModes, freeHolds)
 			for i := range free {
-				if free[i] != 0 || bound[i] == 0 || bound[i] != bound[0] {
-					t.Errorf("%s: %s has links of %v, %s of %v", name, limited, bound, c.ID, free)
-				}
+				must.True(t, free[i] == 0 && bound[i] != 0 && bound[i] == bound[0], "%s: %s has links of %v, %s of %v", name, limited, bound, c.ID, free)
 			}
 		}
 	}
-	if seen < 8 {
-		t.Errorf("%d claims without the limit", seen)
-	}
+	must.True(t, seen >= 8, "%d claims without the limit", seen)
 }
 
 // Every claim says who made it, and either how the set-ups differ or what is lacking. Claims
@@ -164,9 +151,8 @@ func TestBuiltinClaims(t *testing.T) {
 		cat := catalogOf(src)
 		for _, c := range s.Claims {
 			claimed[name] = true
-			if c.Source == "" || (c.Needs == "") == (c.Differs == "") || (c.Needs == "") != (len(c.Of) > 0) {
-				t.Errorf("%s, claim %s: source %q, needs %q, differs %q, of %q", name, c.ID, c.Source, c.Needs, c.Differs, c.Of)
-			}
+			must.True(t, c.Source != "" && (c.Needs == "") != (c.Differs == "") && (c.Needs == "") == (len(c.Of) > 0),
+				"%s, claim %s: source %q, needs %q, differs %q, of %q", name, c.ID, c.Source, c.Needs, c.Differs, c.Of)
 			if c.Needs != "" {
 				continue
 			}
@@ -179,18 +165,14 @@ func TestBuiltinClaims(t *testing.T) {
 			if err == nil {
 				over, err = study.Resolve(over, cat)
 			}
-			if err != nil || len(over.Claims) != len(s.Claims) {
-				t.Errorf("%s, profile %s: %v, %d of %d claims", name, profile, err, len(over.Claims), len(s.Claims))
-			}
+			must.True(t, err == nil && len(over.Claims) == len(s.Claims), "%s, profile %s: %v, %d of %d claims", name, profile, err, len(over.Claims), len(s.Claims))
 		}
 	}
 	for _, name := range []string{
 		"published-ports", "sdn", "host-vs-bridge", "one-host", "overlays",
 		"service-rules", "rootless-flows", "overlay-segments", "netkit-big-tcp", "encryption-one-rate",
 	} {
-		if !claimed[name] {
-			t.Errorf("%s has no claims", name)
-		}
+		must.True(t, claimed[name], "%s has no claims", name)
 	}
 }
 

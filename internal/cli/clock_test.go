@@ -111,7 +111,6 @@ func TestClockOfHistory(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, text)
 	}
 	code, text := told(t, "check", "--history", dir, last)
-	if code == 0 || !strings.Contains(text, "it did not start before the run that is checked") || !strings.Contains(text, "0 comparable earlier runs") {
-		t.Errorf("exit code %d\n%s", code, text)
-	}
+	must.True(t, code != 0 && strings.Contains(text, "it did not start before the run that is checked") && strings.Contains(text, "0 comparable earlier runs"),
+		"exit code %d\n%s", code, text)
 }

@@ -75,9 +75,7 @@ func TestCombine(t *testing.T) {
 	must.Equal(t, 3, len(c.Machines))
 	must.Equal(t, 0.1, c.Margin)
 	for _, r := range c.Ratios {
-		if r.Metric != "goodput" || r.N != 3 || len(r.Units) != 3 || r.Next == nil || r.RatioCI == nil {
-			t.Errorf("%+v", r)
-		}
+		must.True(t, r.Metric == "goodput" && r.N == 3 && len(r.Units) == 3 && r.Next != nil && r.RatioCI != nil, "%+v", r)
 	}
 	must.Equal(t, 4, len(c.Ratios)) // two modes, in tcp_stream and udp_stream
 	out, told, code = combineRuns(t, append(runs, "--format", "md")...)
@@ -127,9 +125,7 @@ func TestCombineRefused(t *testing.T) {
 		{[]string{runs[0], runs[6], "--margin", "x"}, "--margin is"},
 	} {
 		_, told, code := combineRuns(t, c.args...)
-		if code != 2 || !strings.Contains(told, c.want) {
-			t.Errorf("%q: code %d, want %q: %s", c.args, code, c.want, told)
-		}
+		must.True(t, code == 2 && strings.Contains(told, c.want), "%q: code %d, want %q: %s", c.args, code, c.want, told)
 	}
 }
 
@@ -147,9 +143,7 @@ func TestCombineHostileNames(t *testing.T) {
 	out, told, code := combineRuns(t, append(runs, "--full", "--html", page)...)
 	must.EqualFor(t, told, 0, code)
 	html := string(must.Get(os.ReadFile(page))(t))
-	if strings.ContainsAny(out+html, "\x1b\u202e") || strings.Contains(html, "m1<script>") || strings.Contains(html, "B<script>") {
-		t.Error("a name was not escaped")
-	}
+	must.True(t, !strings.ContainsAny(out+html, "\x1b\u202e") && !strings.Contains(html, "m1<script>") && !strings.Contains(html, "B<script>"), "a name was not escaped")
 }
 
 // Of many runs only the ratios stay in memory.
@@ -167,9 +161,7 @@ func TestCombineManyRuns(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	must.EqualFor(t, told, 0, code)
 	must.Contain(t, out, "200 runs of 60 machines")
-	if after.HeapSys > before.HeapSys+150<<20 {
-		t.Errorf("%d MB", (after.HeapSys-before.HeapSys)>>20)
-	}
+	must.True(t, after.HeapSys <= before.HeapSys+150<<20, "%d MB", (after.HeapSys-before.HeapSys)>>20)
 }
 
 // The shell completes runs and formats.

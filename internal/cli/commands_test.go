@@ -43,9 +43,7 @@ func TestManPagesMarkdown(t *testing.T) {
 		must.Do(t, os.WriteFile(file, []byte(page.String()), 0o644))
 	}
 	there, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("%v; -update-man writes it", err)
-	}
+	must.Do(must.Named(t, "-update-man writes it"), err)
 	if diff := cmp.Diff(string(there), page.String()); diff != "" {
 		t.Errorf("%s is not what --help prints (-there +help); -update-man writes it:\n%s", file, diff)
 	}

@@ -26,9 +26,7 @@ func TestEnginesDoctor(t *testing.T) {
 	p := start(t, t.TempDir(), "doctor")
 	p.ends(t, 0)
 	for _, mode := range []string{"netns/bridge", "docker/bridge", "docker/published"} {
-		if !regexp.MustCompile(`(?m)^  ` + mode + ` +ok`).MatchString(p.stdout.String()) {
-			t.Errorf("%s cannot be built:\n%s", mode, p.stdout.String())
-		}
+		must.True(t, regexp.MustCompile(`(?m)^  `+mode+` +ok`).MatchString(p.stdout.String()), "%s cannot be built:\n%s", mode, p.stdout.String())
 	}
 }
 
@@ -38,8 +36,7 @@ func TestEnginesExisting(t *testing.T) {
 	needRoot(t)
 	drivertest.NeedEngine(t)
 	l := drivertest.Lab(t, nil)
-	a, b, err := private.StartBoth(t.Context(), l)
-	must.Do(t, err)
+	a, b := must.Get2(private.StartBoth(t.Context(), l))(t)
 	t.Cleanup(func() { must.Do(t, private.CloseAll(a, b)) })
 	first, second := "unix://"+a.Socket(), "unix://"+b.Socket()
 	for _, tt := range []struct {
@@ -70,15 +67,15 @@ func TestEnginesExisting(t *testing.T) {
 			if strings.Join(modes, " ") != strings.Join(tt.modes, " ") || run.Trials.OK != 4 {
 				t.Errorf("modes %q, want %q; trials %+v\n%s", modes, tt.modes, run.Trials, p.stderr.String())
 			}
+			must.True(t, strings.Join(modes, " ") == strings.Join(tt.modes, " ") && run.Trials.OK == 4,
+				"modes %q, want %q; trials %+v\n%s", modes, tt.modes, run.Trials, p.stderr.String())
 			if f := run.Hosts[0].Facts; len(f) == 0 || f[0].Value != first {
 				t.Errorf("hosts %+v", run.Hosts)
 			}
 			alive := must.Get(lab.Alive())(t)
 			for _, e := range []*private.Engine{a, b} {
 				left, err := e.Leftovers(t.Context(), alive)
-				if err != nil || len(left) > 0 {
-					t.Errorf("left on the engine: %v, %v", left, err)
-				}
+				must.True(t, err == nil && len(left) == 0, "left on the engine: %v, %v", left, err)
 			}
 			// The run says where it was, so that it can go on there.
 			p = start(t, dir, "run", "--resume", out)
@@ -90,9 +87,7 @@ func TestEnginesExisting(t *testing.T) {
 			p := start(t, t.TempDir(), append(args, "--engine", first, "--modes", "docker/network:shop")...)
 			p.ends(t, 2)
 			must.Contain(t, p.stderr.String(), "mode docker/network:shop: unknown network \"shop\" of the engine of host a; allowed: ")
-			if p.stdout.Len() > 0 {
-				t.Errorf("%s printed %s", args[0], p.stdout.String())
-			}
+			must.True(t, p.stdout.Len() <= 0, "%s printed %s", args[0], p.stdout.String())
 		}
 	})
 	t.Run("afar", func(t *testing.T) { afar(t, a) })
@@ -123,12 +118,9 @@ func afar(t *testing.T, e *private.Engine) {
 	p := start(t, dir, "run", "study.yaml", "--out", out, "--engine", "tcp://"+l.Addr().String())
 	p.ends(t, 0)
 	_, trials, err := must.Get(store.Open(out))(t).Load()
-	if err != nil || len(trials) == 0 {
-		t.Fatalf("%d trials, %v", len(trials), err)
-	}
+	must.Require(t, err == nil && len(trials) != 0, "%d trials, %v", len(trials), err)
 	for _, tr := range trials {
-		if tr.Machine["memory_available"] <= 0 || tr.Machine["pressure_elapsed"] <= 0 {
-			t.Errorf("%s %s: nothing is known of the memory of its ends' machine: %v", tr.Mode, tr.Workload, tr.Machine)
-		}
+		must.True(t, tr.Machine["memory_available"] > 0 && tr.Machine["pressure_elapsed"] > 0,
+			"%s %s: nothing is known of the memory of its ends' machine: %v", tr.Mode, tr.Workload, tr.Machine)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // Every command has examples in its help, and each is taken: the command and its flags
@@ -21,9 +22,7 @@ func TestExamplesAreTaken(t *testing.T) {
 		if c.Hidden || !c.HasParent() || c.Name() == "completion" || c.Parent().Name() == "completion" || c.Name() == "help" {
 			return
 		}
-		if c.Example == "" {
-			t.Errorf("tare %s --help shows no example", c.Name())
-		}
+		must.True(t, c.Example != "", "tare %s --help shows no example", c.Name())
 		for line := range strings.Lines(c.Example) {
 			command, ok := ours(line)
 			if !ok {
@@ -39,17 +38,13 @@ func TestExamplesAreTaken(t *testing.T) {
 			if err == nil {
 				err = found.ValidateArgs(found.Flags().Args())
 			}
-			if err != nil || found.Name() != c.Name() {
-				t.Errorf("tare %s --help: %q is tare %s and %v", c.Name(), line, found.Name(), err)
-			}
+			must.True(t, err == nil && found.Name() == c.Name(), "tare %s --help: %q is tare %s and %v", c.Name(), line, found.Name(), err)
 		}
 	}
 	root := New(result.Build{}).root()
 	root.InitDefaultCompletionCmd()
 	walk(root)
-	if examples < 15 {
-		t.Errorf("only %d examples", examples)
-	}
+	must.True(t, examples >= 15, "only %d examples", examples)
 }
 
 // arguments are the words of a command line, of which some are within single quotes.

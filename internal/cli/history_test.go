@@ -42,45 +42,34 @@ func overTime(t *testing.T, runs int) string {
 func TestHistory(t *testing.T) {
 	dir := overTime(t, 24)
 	out, told, code := historyRun(t, dir)
-	if code != 0 {
-		t.Fatalf("code %d: %s", code, told)
-	}
+	must.Require(t, code == 0, "code %d: %s", code, told)
 	var h result.History
 	text, told, code := historyRun(t, dir, "--format", "json")
 	if err := json.Unmarshal([]byte(text), &h); err != nil || code != 0 {
 		t.Fatalf("code %d, %v: %s", code, err, told)
 	}
-	if len(h.Machines) != 1 || len(h.Machines[0].Runs) != 24 || len(h.Machines[0].Series) == 0 {
-		t.Fatalf("the history has %d machines, %s", len(h.Machines), text)
-	}
+	must.Require(t, len(h.Machines) == 1 && len(h.Machines[0].Runs) == 24 && len(h.Machines[0].Series) != 0, "the history has %d machines, %s", len(h.Machines), text)
 	changes := 0
 	for _, s := range h.Machines[0].Series {
 		for _, c := range s.Changes {
 			changes++
-			if c.Point != 12 {
-				t.Errorf("%s %s changed at run %d, want 12", s.Mode, s.Metric, c.Point)
-			}
+			must.True(t, c.Point == 12, "%s %s changed at run %d, want 12", s.Mode, s.Metric, c.Point)
 		}
 	}
 	must.Equal(t, len(h.Machines[0].Series), changes)
 	must.Contain(t, out, "changes found in 24 runs", "since run 0000000c of", "False alarms: ", "broken")
 	for format, want := range map[string]string{"md": "# History of study", "html": "<!doctype html>", "openmetrics": "tare_history_ratio{"} {
 		out, told, code := historyRun(t, dir, "--format", format)
-		if code != 0 || !strings.Contains(out, want) {
-			t.Errorf("%s: code %d, %s:\n%.300s", format, code, told, out)
-		}
+		must.True(t, code == 0 && strings.Contains(out, want), "%s: code %d, %s:\n%.300s", format, code, told, out)
 	}
 	out, _, _ = historyRun(t, dir, "--format", "csv")
 	records, err := csv.NewReader(strings.NewReader(out)).ReadAll()
-	if err != nil || len(records) != 1+24*len(h.Machines[0].Series) {
-		t.Errorf("csv: %d records, %v", len(records), err)
-	}
+	must.True(t, err == nil && len(records) == 1+24*len(h.Machines[0].Series), "csv: %d records, %v", len(records), err)
 	file := filepath.Join(t.TempDir(), "history.html")
 	out, told, code = historyRun(t, dir, "--format", "html", "--out", file)
 	page, err := os.ReadFile(file)
-	if code != 0 || err != nil || out != "" || !strings.Contains(told, "changes found") || !bytes.Contains(page, []byte("<figure")) {
-		t.Errorf("--out: code %d, %v: %s%s", code, err, out, told)
-	}
+	must.True(t, code == 0 && err == nil && out == "" && strings.Contains(told, "changes found") && bytes.Contains(page, []byte("<figure")),
+		"--out: code %d, %v: %s%s", code, err, out, told)
 }
 
 // The flags choose, and what they do not find is an error that says what there is.
@@ -114,9 +103,8 @@ func TestHistoryFlags(t *testing.T) {
 		{[]string{"--format", "md", "--full"}, 2, "--full is for --format text"},
 	} {
 		out, told, code := historyRun(t, append([]string{dir}, c.args...)...)
-		if code != c.code || !strings.Contains(strings.Join(strings.Fields(out+told), " "), c.want) {
-			t.Errorf("%q: code %d, want %d and %q:\n%s%s", c.args, code, c.code, c.want, out, told)
-		}
+		must.True(t, code == c.code && strings.Contains(strings.Join(strings.Fields(out+told), " "), c.want),
+			"%q: code %d, want %d and %q:\n%s%s", c.args, code, c.code, c.want, out, told)
 	}
 }
 

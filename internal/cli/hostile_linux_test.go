@@ -212,9 +212,7 @@ func TestHostileTextInColour(t *testing.T) {
 				code := ended(t, a.cmd)
 				<-a.read
 				said := a.raw.String()
-				if code != 0 || !strings.Contains(said, "ile") || !colour.MatchString(said) {
-					t.Errorf("%q: exit code %d, without the text or without colours:\n%s", args, code, said)
-				}
+				must.True(t, code == 0 && strings.Contains(said, "ile") && colour.MatchString(said), "%q: exit code %d, without the text or without colours:\n%s", args, code, said)
 				plain := strings.ReplaceAll(colour.ReplaceAllString(said, ""), "\r\n", "\n")
 				if bad := unsafe(plain); bad != "" {
 					t.Errorf("%q prints %s", args, bad)

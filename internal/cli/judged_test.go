@@ -52,9 +52,8 @@ func TestKilledRunIsJudged(t *testing.T) {
 	})
 	run := must.Get(rundir.Reader{Hosts: cli.New(result.Build{}).Hosts}.Load(out))(t).Run
 	must.Equal(t, modesAsked(readRun(t, whole)), modesAsked(run))
-	if len(run.ID) != 8 || run.Profile != "quick" || run.Tare.Version == "" || len(run.Hosts) != 2 || len(run.Hosts[0].Facts) == 0 || run.Modes[0].Topology == nil {
-		t.Errorf("not known of the killed run: id %q, profile %q, build %q, hosts %+v", run.ID, run.Profile, run.Tare, run.Hosts)
-	}
+	must.True(t, len(run.ID) == 8 && run.Profile == "quick" && run.Tare.Version != "" && len(run.Hosts) == 2 && len(run.Hosts[0].Facts) != 0 && run.Modes[0].Topology != nil,
+		"not known of the killed run: id %q, profile %q, build %q, hosts %+v", run.ID, run.Profile, run.Tare, run.Hosts)
 	controls, losses, limits := 0, len(run.Losses), len(run.TCPLimits)
 	for _, c := range run.Cells {
 		if c.Mode == "control" {
@@ -65,9 +64,8 @@ func TestKilledRunIsJudged(t *testing.T) {
 			}
 		}
 	}
-	if controls == 0 || losses == 0 || limits == 0 || run.CostPass == nil {
-		t.Errorf("%d cells of the control, %d losses, %d TCP limits, cost pass %v", controls, losses, limits, run.CostPass)
-	}
+	must.True(t, controls != 0 && losses != 0 && limits != 0 && run.CostPass != nil,
+		"%d cells of the control, %d losses, %d TCP limits, cost pass %v", controls, losses, limits, run.CostPass)
 	if p := start(t, dir, "report", out); p.wait(t) != 0 || !strings.Contains(p.stdout.String(), "control") {
 		t.Errorf("report of a killed run:\n%s%s", p.stdout.String(), p.stderr.String())
 	}
@@ -90,9 +88,7 @@ func judgedAlike(t *testing.T, dir string, others ...string) {
 		}
 	}
 	for _, w := range got.Warnings {
-		if !slices.Contains(want.Warnings, w) {
-			t.Errorf("only without run.json: %+v", w)
-		}
+		must.True(t, slices.Contains(want.Warnings, w), "only without run.json: %+v", w)
 	}
 	for _, part := range []struct {
 		name      string

@@ -77,9 +77,7 @@ func refuses(t *testing.T, p *program, parts ...string) {
 	t.Helper()
 	got, text := p.wait(t), strings.TrimSpace(p.stderr.String())
 	for _, part := range parts {
-		if got != 3 || strings.Contains(text, "\n") || !strings.Contains(text, part) {
-			t.Errorf("exit code %d, want 3 with %q in one line:\n%s", got, part, text)
-		}
+		must.True(t, got == 3 && !strings.Contains(text, "\n") && strings.Contains(text, part), "exit code %d, want 3 with %q in one line:\n%s", got, part, text)
 	}
 }
 
@@ -163,20 +161,12 @@ func (k *onKube) ended(t *testing.T) {
 
 	run, trials := loaded(t, out)
 	now, err := os.ReadFile(filepath.Join(out, store.TrialsFile))
-	if err != nil || !bytes.HasPrefix(now, had) || len(now) == len(had) {
-		t.Errorf("of %d bytes of finished trials, the resumed run has %d: %v", len(had), len(now), err)
-	}
+	must.True(t, err == nil && bytes.HasPrefix(now, had) && len(now) != len(had), "of %d bytes of finished trials, the resumed run has %d: %v", len(had), len(now), err)
 	for _, m := range run.Modes {
-		if m.Status != result.ModeMeasured || m.Proof == nil || !m.Proof.Holds {
-			t.Errorf("%s is %s: %s, proof %+v", m.ID, m.Status, m.Reason, m.Proof)
-		}
-		if !strings.Contains(fmt.Sprint(m.Facts), "{decoy services 3}") {
-			t.Errorf("%s: no decoys: %v", m.ID, m.Facts)
-		}
+		must.True(t, m.Status == result.ModeMeasured && m.Proof != nil && m.Proof.Holds, "%s is %s: %s, proof %+v", m.ID, m.Status, m.Reason, m.Proof)
+		must.True(t, strings.Contains(fmt.Sprint(m.Facts), "{decoy services 3}"), "%s: no decoys: %v", m.ID, m.Facts)
 	}
-	if len(run.Modes) != 3 || run.Trials.OK != 20 {
-		t.Fatalf("%d modes, %+v", len(run.Modes), run.Trials)
-	}
+	must.Require(t, len(run.Modes) == 3 && run.Trials.OK == 20, "%d modes, %+v", len(run.Modes), run.Trials)
 	t.Logf("the first trial began after %.1f s", trials[0].Started.Sub(began).Seconds())
 	noneFailed(t, trials)
 	checkGentle(t, p.stdout.String(), run, trials)
@@ -188,9 +178,7 @@ func (k *onKube) ended(t *testing.T) {
 			}
 		}
 	}
-	if nodes["a"] != kubetest.NodeB || nodes["b"] != kubetest.NodeA {
-		t.Errorf("hosts are the nodes %v", nodes)
-	}
+	must.True(t, nodes["a"] == kubetest.NodeB && nodes["b"] == kubetest.NodeA, "hosts are the nodes %v", nodes)
 }
 
 // described checks what a run tells of nodes, of the pod network and of kube-proxy, and that the
@@ -226,21 +214,14 @@ func (k *onKube) described(t *testing.T) {
 			"CNI": "flannel: localhost/flannel:v0.28.4", "flannel backend": "vxlan", "kube-proxy mode": "nftables", "kube-proxy syncPeriod": "30s", "CPU manager policy": "none",
 			"link_mtu": "1500", "pods": "0 of others run on the node",
 		} {
-			if known[name] != want {
-				t.Errorf("host %s: %s is %q, want %q", h.Name, name, known[name], want)
-			}
+			must.True(t, known[name] == want, "host %s: %s is %q, want %q", h.Name, name, known[name], want)
 		}
-		if !strings.Contains(known["CPU use of others"], " CPUs before the first trial") || known["link_offloads"] == "" {
-			t.Errorf("host %s: CPU use of others %q, offloads %q", h.Name, known["CPU use of others"], known["link_offloads"])
-		}
+		must.True(t, strings.Contains(known["CPU use of others"], " CPUs before the first trial") && known["link_offloads"] != "",
+			"host %s: CPU use of others %q, offloads %q", h.Name, known["CPU use of others"], known["link_offloads"])
 	}
 	for _, m := range run.Modes {
-		if m.Status != result.ModeMeasured {
-			t.Fatalf("%s is %s: %s", m.ID, m.Status, m.Reason)
-		}
-		if m.ID == "k8s/pod" && !strings.Contains(fmt.Sprint(m.Facts), "{client device eth0, MTU 1500") {
-			t.Errorf("facts of %s: %v", m.ID, m.Facts)
-		}
+		must.Require(t, m.Status == result.ModeMeasured, "%s is %s: %s", m.ID, m.Status, m.Reason)
+		must.True(t, m.ID != "k8s/pod" || strings.Contains(fmt.Sprint(m.Facts), "{client device eth0, MTU 1500"), "facts of %s: %v", m.ID, m.Facts)
 	}
 	sum := 0.0
 	for _, tr := range trials {
@@ -252,12 +233,9 @@ func (k *onKube) described(t *testing.T) {
 			t.Errorf("%s: stopped for %g s, known %t, a first trial %t", tr.Mode, stopped, known, tr.Paces)
 		}
 	}
-	if !(sum > 0) {
-		t.Error("a pod whose CPU limit was used up was not stopped")
-	}
-	if !strings.Contains(fmt.Sprint(run.Warnings), "{throttled k8s/pod tcp_stream the kernel stopped ") || len(run.Paces) != 0 {
-		t.Errorf("warnings %v, paces %v", run.Warnings, run.Paces)
-	}
+	must.True(t, sum > 0, "a pod whose CPU limit was used up was not stopped")
+	must.True(t, strings.Contains(fmt.Sprint(run.Warnings), "{throttled k8s/pod tcp_stream the kernel stopped ") && len(run.Paces) == 0,
+		"warnings %v, paces %v", run.Warnings, run.Paces)
 }
 
 // faults breaks in turn what a run uses. Its modes are set up again, or fail with the reason; the
@@ -298,16 +276,12 @@ func (k *onKube) faults(t *testing.T) {
 	if slices.ContainsFunc(run.Modes, func(m result.Mode) bool { return m.ID == "k8s/pod-local" && m.Status == result.ModeFailed }) {
 		want = 3 // nothing is left that is compared with a baseline
 	}
-	if code != want || foreignLog.MatchString(p.stderr.String()) {
-		t.Errorf("exit code %d, want %d\n%s", code, want, p.stderr.String())
-	}
+	must.True(t, code == want && !foreignLog.MatchString(p.stderr.String()), "exit code %d, want %d\n%s", code, want, p.stderr.String())
 	for _, tr := range trials {
 		if tr.Reason != "" {
 			t.Logf("%s %s: %s", tr.Mode, tr.Status, tr.Reason)
 		}
-		if strings.Contains(tr.Reason, "\n") {
-			t.Errorf("a reason of several lines: %q", tr.Reason)
-		}
+		must.True(t, !strings.Contains(tr.Reason, "\n"), "a reason of several lines: %q", tr.Reason)
 	}
 	for _, m := range run.Modes {
 		ok, _ := trialsOf(out, m.ID)
@@ -353,9 +327,7 @@ func (k *onKube) image(t *testing.T) {
 // first ones offers more than half of what the path carries.
 func checkGentle(t *testing.T, shown string, run result.Run, trials []result.Trial) {
 	t.Helper()
-	if run.Congestion == nil || run.Congestion.Name == "" {
-		t.Fatalf("congestion control: %+v", run.Congestion)
-	}
+	must.Require(t, run.Congestion != nil && run.Congestion.Name != "", "congestion control: %+v", run.Congestion)
 	stream, datagrams := run.PaceOf("tcp_stream"), run.PaceOf("udp_stream")
 	if stream == nil || stream.Mode != "k8s/hostnet" || stream.Rate != stream.Reached/2 || stream.Limited() || run.PaceOf("tcp_rr") != nil {
 		t.Fatalf("paces: %+v", run.Paces)
@@ -365,9 +337,8 @@ func checkGentle(t *testing.T, shown string, run result.Run, trials []result.Tri
 	}
 	first := 0
 	for _, tr := range trials {
-		if tr.Workload != "udp_stream" && tr.Client.Congestion != run.Congestion.Name {
-			t.Errorf("%s %s has congestion control %s, the run %s", tr.Mode, tr.Workload, tr.Client.Congestion, run.Congestion.Name)
-		}
+		must.True(t, tr.Workload == "udp_stream" || tr.Client.Congestion == run.Congestion.Name,
+			"%s %s has congestion control %s, the run %s", tr.Mode, tr.Workload, tr.Client.Congestion, run.Congestion.Name)
 		switch {
 		case tr.Paces:
 			first++
@@ -377,8 +348,6 @@ func checkGentle(t *testing.T, shown string, run result.Run, trials []result.Tri
 	}
 	must.Equal(t, 2, first)
 	for _, want := range []string{"tcp_stream is paced at", "half of what k8s/hostnet reached in one trial of 1.0 s; --full-rate measures the limit", "goodput at "} {
-		if !strings.Contains(strings.Join(strings.Fields(shown), " "), want) {
-			t.Errorf("no %q in\n%s", want, shown)
-		}
+		must.True(t, strings.Contains(strings.Join(strings.Fields(shown), " "), want), "no %q in\n%s", want, shown)
 	}
 }

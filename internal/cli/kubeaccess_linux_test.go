@@ -33,9 +33,8 @@ func checkRoles(t *testing.T, c *kubetest.Cluster) {
 	dir := studyIn(t, accessStudy("k8s/hostnet, k8s/hostnet-local, k8s/pod, k8s/pod-local, k8s/service, k8s/nodeport"))
 	src, _ := studies.Builtin("k8s")
 	for _, mode := range strings.Fields("k8s/hostnet k8s/hostnet-local k8s/pod k8s/pod-local k8s/service k8s/nodeport") {
-		if !strings.Contains(string(src), "- "+mode+"\n") || strings.Count(string(src), "\n  - k8s/") != 6 || studyfile.NameOf(src) != "k8s" {
-			t.Fatalf("the built-in study has other modes: %s", src)
-		}
+		must.Require(t, strings.Contains(string(src), "- "+mode+"\n") && strings.Count(string(src), "\n  - k8s/") == 6 && studyfile.NameOf(src) == "k8s",
+			"the built-in study has other modes: %s", src)
 	}
 	p, code := as(t, c.Stranger, "", dir, "doctor", "--kube")
 	if text := p.stdout.String() + p.stderr.String(); code != 3 || !strings.Contains(text, "0 of ") || !strings.Contains(text, `cannot list resource "nodes"`) || !strings.Contains(text, "create namespaces ") {
@@ -71,9 +70,7 @@ func checkRoles(t *testing.T, c *kubetest.Cluster) {
 			return !r.Allowed
 		})
 	})
-	if !d.Ready || len(d.Modes) != 2 || d.Modes[0].Status != "ok" || d.Modes[1].Status != "ok" {
-		t.Errorf("doctor: %+v", d)
-	}
+	must.True(t, d.Ready && len(d.Modes) == 2 && d.Modes[0].Status == "ok" && d.Modes[1].Status == "ok", "doctor: %+v", d)
 	out := filepath.Join(dir, "exact")
 	if p, code := as(t, c.Stranger, "", dir, "run", "study.yaml", "--kube", "--out", out); code != 0 {
 		t.Errorf("exit code %d\n%s", code, p.stderr.String())
@@ -81,9 +78,7 @@ func checkRoles(t *testing.T, c *kubetest.Cluster) {
 	proven(t, out, 6)
 	// One right less: doctor leaves its modes out, with what is missing.
 	rest := strings.Replace(p.stdout.String(), "  - services\n  verbs:\n  - create\n", "  - services\n  verbs:\n", 1)
-	if rest == p.stdout.String() {
-		t.Fatalf("no right to create services in\n%s", rest)
-	}
+	must.Require(t, rest != p.stdout.String(), "no right to create services in\n%s", rest)
 	c.Kubectl(t, rest, "apply", "-f", "-")
 	until(t, "the loss of a right", func() bool {
 		diagnose()
@@ -106,9 +101,7 @@ func proven(t *testing.T, dir string, modes int) {
 	run, _ := loaded(t, dir)
 	must.Equal(t, modes, len(run.Modes))
 	for _, m := range run.Modes {
-		if m.Status != result.ModeMeasured || m.Proof == nil || !m.Proof.Holds {
-			t.Errorf("%s is %s: %s, proof %+v", m.ID, m.Status, m.Reason, m.Proof)
-		}
+		must.True(t, m.Status == result.ModeMeasured && m.Proof != nil && m.Proof.Holds, "%s is %s: %s, proof %+v", m.ID, m.Status, m.Reason, m.Proof)
 	}
 }
 
@@ -117,9 +110,7 @@ func proven(t *testing.T, dir string, modes int) {
 func checkJob(t *testing.T, c *kubetest.Cluster) {
 	dir := studyIn(t, accessStudy("k8s/hostnet, k8s/service"))
 	p, code := as(t, c.Stranger, "", dir, "k8s", "manifest", "study.yaml", "--seed", "7")
-	if code != 0 {
-		t.Fatalf("exit code %d\n%s", code, p.stderr.String())
-	}
+	must.Require(t, code == 0, "exit code %d\n%s", code, p.stderr.String())
 	job := p.stdout.String()
 	c.Kubectl(t, job, "apply", "-f", "-")
 	gone := false
@@ -139,9 +130,7 @@ func checkJob(t *testing.T, c *kubetest.Cluster) {
 	log := c.Kubectl(t, "", "logs", "-n", kube.JobName, "job/"+kube.JobName)
 	out := filepath.Join(dir, "imported")
 	p, code = as(t, c.Stranger, log, dir, "report", "-", "--out", out)
-	if code != 0 || !strings.Contains(p.stdout.String(), "k8s/service") {
-		t.Fatalf("report of the log: exit code %d\n%s%s\n%s", code, p.stdout.String(), p.stderr.String(), log)
-	}
+	must.Require(t, code == 0 && strings.Contains(p.stdout.String(), "k8s/service"), "report of the log: exit code %d\n%s%s\n%s", code, p.stdout.String(), p.stderr.String(), log)
 	proven(t, out, 2)
 	if run, trials := loaded(t, out); run.Seed != 7 || len(trials) < 4 || run.Hosts[0].Name != "a" {
 		t.Errorf("seed %d, %d trials", run.Seed, len(trials))
@@ -175,9 +164,8 @@ func checkKilledIn(t *testing.T, c *kubetest.Cluster) {
 	must.Do(t, killed.cmd.Process.Kill())
 	killed.wait(t)
 	p, code := as(t, c.Admin, "", dir, "gc", "--kube", "--namespace", space)
-	if code != 0 || !strings.Contains(p.stdout.String(), "removed pod tare-") || !strings.Contains(p.stdout.String(), "in namespace "+space) {
-		t.Errorf("gc: exit code %d\n%s%s", code, p.stdout.String(), p.stderr.String())
-	}
+	must.True(t, code == 0 && strings.Contains(p.stdout.String(), "removed pod tare-") && strings.Contains(p.stdout.String(), "in namespace "+space),
+		"gc: exit code %d\n%s%s", code, p.stdout.String(), p.stderr.String())
 	if left := pods(); strings.Contains(left, "pod/") {
 		t.Errorf("left after gc: %s", left)
 	}
@@ -190,20 +178,12 @@ func checkKubectl(t *testing.T, c *kubetest.Cluster) {
 		t.Fatalf("kubectl does not find the plugin: %s", list)
 	}
 	help := c.Kubectl(t, "", "tare", "run", "--help")
-	if !strings.Contains(help, "\n  kubectl tare run\n") || !strings.Contains(help, "--context") || strings.Contains(help, "  tare run") {
-		t.Errorf("help: %s", help)
-	}
+	must.True(t, strings.Contains(help, "\n  kubectl tare run\n") && strings.Contains(help, "--context") && !strings.Contains(help, "  tare run"), "help: %s", help)
 	// The cluster is implied, and kubectl's flags choose another one, and a namespace.
 	text := c.Kubectl(t, "", "tare", "doctor", "--modes", "k8s/pod")
-	if !strings.Contains(text, "user        admin") || strings.Count(text, "  CNI ") != 2 || !strings.Contains(text, "1 of 1 modes would be measured") {
-		t.Errorf("doctor: %s", text)
-	}
+	must.True(t, strings.Contains(text, "user        admin") && strings.Count(text, "  CNI ") == 2 && strings.Contains(text, "1 of 1 modes would be measured"), "doctor: %s", text)
 	text = c.Kubectl(t, "", "tare", "doctor", "--kubeconfig", c.Stranger, "--context", "stranger", "-n", "default", "--modes", "k8s/pod", "--roles")
-	if !strings.Contains(text, "  name: stranger\n") || !strings.Contains(text, "  namespace: default\n") {
-		t.Errorf("roles: %s", text)
-	}
+	must.ContainFor(t, "roles", text, "  name: stranger\n", "  namespace: default\n")
 	text = c.Kubectl(t, "", "tare", "plan", "--no-hostnet", "-n", "default")
-	if !strings.Contains(text, "k8s/service") || !strings.Contains(text, "in the existing namespace default") || !strings.Contains(text, "host network: not used") {
-		t.Errorf("plan: %s", text)
-	}
+	must.ContainFor(t, "plan", text, "k8s/service", "in the existing namespace default", "host network: not used")
 }

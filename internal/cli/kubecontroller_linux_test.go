@@ -31,29 +31,21 @@ func (k *onKube) controller(t *testing.T) {
 	run, trials := loaded(t, out)
 	noneFailed(t, trials)
 	for _, w := range run.Warnings {
-		if w.Code == string(warning.BaselineMissing) {
-			t.Errorf("%s: %s", w.Scope, w.Text)
-		}
+		must.True(t, w.Code != string(warning.BaselineMissing), "%s: %s", w.Scope, w.Text)
 		t.Logf("%s %s: %s", w.Code, w.Scope, w.Text)
 	}
 	must.Equal(t, 2, len(run.Modes))
 	for _, m := range run.Modes {
-		if m.Status != result.ModeMeasured || m.Proof == nil || !m.Proof.Holds {
-			t.Fatalf("%s is %s: %s, proof %+v", m.ID, m.Status, m.Reason, m.Proof)
-		}
+		must.Require(t, m.Status == result.ModeMeasured && m.Proof != nil && m.Proof.Holds, "%s is %s: %s, proof %+v", m.ID, m.Status, m.Reason, m.Proof)
 	}
 	requests := 0
 	for _, tr := range trials {
 		if tr.Mode == mode && strings.HasPrefix(tr.Workload, "http") && tr.Status == result.TrialOK {
 			requests++
 		}
-		if tr.Mode == mode && strings.HasPrefix(tr.Workload, "tcp_rr") {
-			t.Errorf("a trial of %s through a controller", tr.Workload)
-		}
+		must.True(t, tr.Mode != mode || !strings.HasPrefix(tr.Workload, "tcp_rr"), "a trial of %s through a controller", tr.Workload)
 	}
-	if requests < 2 {
-		t.Errorf("%d trials of http through the controller", requests)
-	}
+	must.True(t, requests >= 2, "%d trials of http through the controller", requests)
 	t.Log(p.stdout.String())
 	if left := k.namespaces(t); len(left) > 0 {
 		t.Errorf("left: %v", left)

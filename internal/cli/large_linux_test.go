@@ -78,9 +78,7 @@ func TestEveryCommandOnLargeInput(t *testing.T) {
 		for _, call := range all {
 			for input := range strings.FieldsSeq(call[1]) {
 				args := strings.Fields(strings.ReplaceAll(call[0], "#", input))
-				if !slices.Contains(args, name) {
-					t.Fatalf("%s: %q", name, args)
-				}
+				must.Require(t, slices.Contains(args, name), "%s: %q", name, args)
 				p := prepared(dir, args...)
 				peak := filepath.Join(t.TempDir(), "peak")
 				p.cmd.Env = append(os.Environ(), peakFile+"="+peak)
@@ -88,9 +86,8 @@ func TestEveryCommandOnLargeInput(t *testing.T) {
 				p.begin(t)
 				exit := p.wait(t)
 				used, said := peakOf(t, peak), p.stderr.String()
-				if used > mostMemory || exit < 0 || len(said) > 20_000 || strings.Contains(said, "goroutine ") {
-					t.Errorf("%q: exit %d, %d bytes of memory: %.300s", args, exit, used, said)
-				}
+				must.True(t, used <= mostMemory && exit >= 0 && len(said) <= 20_000 && !strings.Contains(said, "goroutine "),
+					"%q: exit %d, %d bytes of memory: %.300s", args, exit, used, said)
 				t.Logf("%q: exit %d, %d MB in %s", args, exit, used/1e6, time.Since(began).Round(time.Millisecond))
 			}
 		}

@@ -32,9 +32,7 @@ func TestQuickRun(t *testing.T) {
 		_, want := measured[m.ID]
 		switch {
 		case m.ID == "netns/ipvlan" && m.Status == result.ModeUnsupported:
-			if !strings.Contains(m.Reason, "ipvlan") {
-				t.Errorf("ipvlan is unsupported without a reason that says so: %q", m.Reason)
-			}
+			must.ContainFor(t, "ipvlan is unsupported without a reason that says so", m.Reason, "ipvlan")
 		case m.ID == "netns/ipvlan":
 			measured[m.ID] = "host" // this kernel has it
 		case want && m.Status != result.ModeMeasured:
@@ -53,15 +51,12 @@ func TestQuickRun(t *testing.T) {
 				continue
 			}
 			x := run.Cells[i]
-			if x.N != 7 || x.Value == nil || x.CI == nil {
-				t.Errorf("%s %s %s: n %d, value %v, interval %v", mode, c.workload, c.metric, x.N, x.Value, x.CI)
-			}
+			must.True(t, x.N == 7 && x.Value != nil && x.CI != nil, "%s %s %s: n %d, value %v, interval %v", mode, c.workload, c.metric, x.N, x.Value, x.CI)
 			if baseline == "" {
 				continue
 			}
-			if x.Baseline != baseline || x.Verdict == "" || x.Ratio == nil || x.RatioCI == nil || x.RatioCI[0] > *x.Ratio || x.RatioCI[1] < *x.Ratio {
-				t.Errorf("%s %s %s: baseline %q, ratio %v in %v, verdict %q", mode, c.workload, c.metric, x.Baseline, x.Ratio, x.RatioCI, x.Verdict)
-			}
+			must.True(t, x.Baseline == baseline && x.Verdict != "" && x.Ratio != nil && x.RatioCI != nil && x.RatioCI[0] <= *x.Ratio && x.RatioCI[1] >= *x.Ratio,
+				"%s %s %s: baseline %q, ratio %v in %v, verdict %q", mode, c.workload, c.metric, x.Baseline, x.Ratio, x.RatioCI, x.Verdict)
 		}
 	}
 	if found := left(t, run.ID); found != nil {
@@ -90,9 +85,7 @@ func TestInterrupted(t *testing.T) {
 			p.ends(t, 130)
 			run, made := loaded(t, out)
 			noneFailed(t, made)
-			if run.Status != result.RunInterrupted || run.Trials.OK < trials {
-				t.Errorf("status %s, trials %+v", run.Status, run.Trials)
-			}
+			must.True(t, run.Status == result.RunInterrupted && run.Trials.OK >= trials, "status %s, trials %+v", run.Status, run.Trials)
 			if found := left(t, run.ID); found != nil {
 				t.Errorf("left behind: %v", found)
 			}
@@ -116,13 +109,10 @@ func TestResumed(t *testing.T) {
 	had := trialsIn(out)
 	start(t, dir, "run", "--resume", out).ends(t, 0)
 	run := readRun(t, out)
-	if run.Status != result.RunComplete || run.Trials.OK != 8 || trialsIn(out) != 8 || had >= 8 {
-		t.Errorf("status %s, trials %+v after %d", run.Status, run.Trials, had)
-	}
+	must.True(t, run.Status == result.RunComplete && run.Trials.OK == 8 && trialsIn(out) == 8 && had < 8, "status %s, trials %+v after %d", run.Status, run.Trials, had)
 	d := must.Get(store.Open(out))(t)
 	defer d.Close()
-	_, trials, err := d.Load()
-	must.Do(t, err)
+	_, trials := must.Get2(d.Load())(t)
 	p = start(t, dir, "plan", filepath.Join(out, "study.yaml"), "--order")
 	p.ends(t, 0)
 	var got []string
@@ -162,9 +152,7 @@ func TestKilled(t *testing.T) {
 	d := must.Get(store.Open(out))(t)
 	defer d.Close()
 	run, trials, err := d.Load()
-	if err != nil || run.Status != result.RunInterrupted || len(trials) < 2 {
-		t.Errorf("status %s, %d trials, %v", run.Status, len(trials), err)
-	}
+	must.True(t, err == nil && run.Status == result.RunInterrupted && len(trials) >= 2, "status %s, %d trials, %v", run.Status, len(trials), err)
 	start(t, dir, "gc").ends(t, 0)
 	if p := start(t, dir, "gc"); p.wait(t) != 0 || !strings.Contains(p.stdout.String(), "nothing to remove") {
 		t.Errorf("a second gc: %s%s", p.stdout.String(), p.stderr.String())
@@ -201,17 +189,11 @@ func TestTwoAtOnce(t *testing.T) {
 				}
 			}
 		}
-		if len(own) < 4 {
-			t.Errorf("run %s shows only the addresses %v", name, own)
-		}
+		must.True(t, len(own) >= 4, "run %s shows only the addresses %v", name, own)
 		addresses = append(addresses, own)
 	}
 	for a := range addresses[0] {
-		if addresses[1][a] {
-			t.Errorf("both runs had %s", a)
-		}
+		must.True(t, !addresses[1][a], "both runs had %s", a)
 	}
-	if !warned {
-		t.Error("neither run warned of the other")
-	}
+	must.True(t, warned, "neither run warned of the other")
 }

@@ -33,22 +33,16 @@ func TestMachinesLike(t *testing.T) {
 		t.Fatalf("exit code %d\n%s", code, p.stderr.String())
 	}
 	found := regexp.MustCompile(`(?m)^tare: the shortest round trip to ssh://a is [0-9.]+ [um]s$`)
-	if !found.MatchString(p.stderr.String()) {
-		t.Errorf("the round trip is not told:\n%s", p.stderr.String())
-	}
+	must.True(t, found.MatchString(p.stderr.String()), "the round trip is not told:\n%s", p.stderr.String())
 	network := studyfile.NetworkOf(must.Get(os.ReadFile(filepath.Join(out, "study.yaml")))(t))
-	if network.RTT <= 0 || network.Like != "ssh://a" {
-		t.Errorf("recorded: %+v", network)
-	}
+	must.True(t, network.RTT > 0 && network.Like == "ssh://a", "recorded: %+v", network)
 	line := regexp.MustCompile(`On a round trip of [0-9.]+ [um]s, the shortest to\s+ssh://a`)
 	again := inBench(t, b, dir, "report", out)
 	must.Equal(t, 0, again.wait(t))
 	other := inBench(t, b, dir, "report", "--rtt", "300us", out)
 	must.Equal(t, 0, other.wait(t))
 	for name, text := range map[string]string{"run": p.stdout.String(), "report": again.stdout.String()} {
-		if !line.MatchString(text) {
-			t.Errorf("%s does not translate:\n%s", name, text)
-		}
+		must.True(t, line.MatchString(text), "%s does not translate:\n%s", name, text)
 	}
 	must.Contain(t, other.stdout.String(), "On a round trip of 300 us:")
 	nothingLeft(t, b)

@@ -71,19 +71,13 @@ func TestMachines(t *testing.T) {
 	}
 	run, trials := loaded(t, out)
 	for _, m := range run.Modes {
-		if m.Status != result.ModeMeasured || m.Proof == nil || !m.Proof.Holds {
-			t.Errorf("%s is %s: %s, proof %+v", m.ID, m.Status, m.Reason, m.Proof)
-		}
+		must.True(t, m.Status == result.ModeMeasured && m.Proof != nil && m.Proof.Holds, "%s is %s: %s, proof %+v", m.ID, m.Status, m.Reason, m.Proof)
 	}
 	// A trial whose slices are too short for the round trips of a busy machine is repeated.
 	trials = slices.DeleteFunc(trials, func(tr result.Trial) bool { return strings.Contains(tr.Reason, "it is repeated with slices of ") })
-	if run.Trials.OK != len(trials) || run.Trials.OK != 12 {
-		t.Errorf("%+v of %d trials", run.Trials, len(trials))
-	}
+	must.True(t, run.Trials.OK == len(trials) && run.Trials.OK == 12, "%+v of %d trials", run.Trials, len(trials))
 	for _, at := range []string{b.Machine("b").Link4.String(), b.Machine("b").Link6.String()} {
-		if !slices.Contains(run.Modes[0].Facts, result.Fact{Name: "server address", Value: at}) {
-			t.Errorf("host does not use %s: %+v", at, run.Modes[0].Facts)
-		}
+		must.True(t, slices.Contains(run.Modes[0].Facts, result.Fact{Name: "server address", Value: at}), "host does not use %s: %+v", at, run.Modes[0].Facts)
 	}
 	must.Contain(t, fmt.Sprintf("%+v", run.Modes[0].Topology.Nodes), machinetest.LinkDevice)
 	for i, name := range []string{"a", "b"} {
@@ -91,14 +85,10 @@ func TestMachines(t *testing.T) {
 		has := func(fact string) bool {
 			return slices.ContainsFunc(h.Facts, func(f result.Fact) bool { return f.Name == fact && f.Value != "" })
 		}
-		if h.Name != name || !has("reached by") || !has("link_mtu") {
-			t.Errorf("host %d: %+v", i, h)
-		}
+		must.True(t, h.Name == name && has("reached by") && has("link_mtu"), "host %d: %+v", i, h)
 	}
 	for _, trial := range trials {
-		if trial.Machine["cpu_time"] <= 0 || trial.Machine["memory_available"] <= 0 {
-			t.Errorf("%s %s: nothing is known of its machines: %v", trial.Mode, trial.Workload, trial.Machine)
-		}
+		must.True(t, trial.Machine["cpu_time"] > 0 && trial.Machine["memory_available"] > 0, "%s %s: nothing is known of its machines: %v", trial.Mode, trial.Workload, trial.Machine)
 	}
 	nothingLeft(t, b)
 	t.Run("cut", func(t *testing.T) { connectionCut(t, b) })
@@ -119,13 +109,10 @@ func connectionCut(t *testing.T, b *machinetest.Bench) {
 		t.Fatalf("exit code %d\n%s", code, p.stderr.String())
 	}
 	run, _ := loaded(t, out)
-	if run.Trials.OK != 4 {
-		t.Errorf("%+v\n%s", run.Trials, p.stderr.String())
-	}
+	must.True(t, run.Trials.OK == 4, "%+v\n%s", run.Trials, p.stderr.String())
 	for _, m := range run.Modes {
-		if m.Status != result.ModeMeasured || !slices.Contains(m.Facts, result.Fact{Name: "made", Value: "2 times"}) {
-			t.Errorf("%s is %s %s and was not set up again: %+v", m.ID, m.Status, m.Reason, m.Facts)
-		}
+		must.True(t, m.Status == result.ModeMeasured && slices.Contains(m.Facts, result.Fact{Name: "made", Value: "2 times"}),
+			"%s is %s %s and was not set up again: %+v", m.ID, m.Status, m.Reason, m.Facts)
 	}
 	nothingLeft(t, b)
 }
@@ -195,9 +182,7 @@ func engineOfMachine(t *testing.T, b *machinetest.Bench) {
 		}
 		delete(want, m.ID)
 	}
-	if len(want) > 0 {
-		t.Errorf("not in the run: %v", want)
-	}
+	must.True(t, len(want) == 0, "not in the run: %v", want)
 	alive := must.Get(lab.Alive())(t)
 	if left, err := e.Leftovers(t.Context(), alive); err != nil || len(left) > 0 {
 		t.Errorf("left on the engine: %v, %v", left, err)

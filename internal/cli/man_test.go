@@ -42,9 +42,7 @@ func TestManPages(t *testing.T) {
 			must.Do(t, os.WriteFile(filepath.Join(dir, name), page.Bytes(), 0o644))
 		}
 		there, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatalf("%v; -update-man writes it", err)
-		}
+		must.Do(must.Named(t, "-update-man writes it"), err)
 		if diff := cmp.Diff(string(there), page.String()); diff != "" {
 			t.Errorf("%s is not what --help says (-there +help); -update-man writes it:\n%s", name, diff)
 		}
@@ -55,9 +53,7 @@ func TestManPages(t *testing.T) {
 	walk(root)
 	there := must.Get(os.ReadDir(dir))(t)
 	for _, e := range there {
-		if !slices.Contains(names, e.Name()) {
-			t.Errorf("%s is of no command", e.Name())
-		}
+		must.True(t, slices.Contains(names, e.Name()), "%s is of no command", e.Name())
 	}
 }
 

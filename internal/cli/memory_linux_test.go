@@ -164,8 +164,7 @@ func TestMemoryOfAnyInput(t *testing.T) {
 // unread is an input that a program need not read to its end: nothing waits for the rest.
 func unread(t *testing.T, in io.Reader) *os.File {
 	t.Helper()
-	r, w, err := os.Pipe()
-	must.Do(t, err)
+	r, w := must.Get2(os.Pipe())(t)
 	go func() {
 		_, _ = io.Copy(w, in)
 		_ = w.Close()

@@ -57,18 +57,15 @@ func TestNoPermission(t *testing.T) {
 		t.Run(strings.Join(c.args[:1], " ")+" "+filepath.Base(filepath.Dir(c.args[len(c.args)-1])), func(t *testing.T) {
 			p := startAs(t, asNobody(), top, c.args...)
 			code, said := p.wait(t), strings.TrimSpace(p.stderr.String())
-			if code != 3 || !strings.Contains(said, c.says) || strings.Contains(said, "\n") || !strings.HasPrefix(said, "tare: ") {
-				t.Errorf("exit code %d, want 3, and %q in one line:\n%s", code, c.says, said)
-			}
+			must.True(t, code == 3 && strings.Contains(said, c.says) && !strings.Contains(said, "\n") && strings.HasPrefix(said, "tare: "),
+				"exit code %d, want 3, and %q in one line:\n%s", code, c.says, said)
 			// Of a report that cannot be written there is the table.
 			if table := strings.Contains(p.stdout.String(), "netns/m1"); table != (c.args[0] == "report" && c.args[1] == open) {
 				t.Errorf("stdout:\n%s", p.stdout.String())
 			}
 		})
 	}
-	if entries, err := os.ReadDir(open); err != nil || len(entries) != 3 {
-		t.Errorf("what cannot be written left %v, %v", entries, err)
-	}
+	must.EqualFor(t, "what cannot be written left", 3, len(must.Get(os.ReadDir(open))(must.Named(t, "what cannot be written left"))))
 }
 
 // A port that is taken is told with what to do. Two servers on one directory do not mind

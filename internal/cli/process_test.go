@@ -117,9 +117,7 @@ func (p *program) wait(t *testing.T) int {
 func until(t *testing.T, what string, cond func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(timelimit.Scaled(30 * time.Second)); !cond(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %s", what)
-		}
+		must.Require(t, !time.Now().After(deadline), "waited in vain for %s", what)
 	}
 }
 
@@ -255,9 +253,7 @@ func left(t *testing.T, id string) []string {
 		found = append(found, "agents")
 	}
 	names, err := linuxnet.Pinned(lab.Prefix + id)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		t.Fatal(err)
-	}
+	must.Require(t, err == nil || errors.Is(err, fs.ErrNotExist), "%v", err)
 	found = append(found, names...)
 	ids := must.Get(runid.Running())(t)
 	if slices.Contains(ids, id) {

@@ -101,9 +101,8 @@ func TestPrune(t *testing.T) {
 			args := append([]string{"prune", top}, strings.Fields(c.args)...)
 			counts := fmt.Sprintf("%d of 14 runs, %d bytes in %d files", len(c.gone), size, files)
 			exit, stdout, stderr := pruned(args...)
-			if exit != 0 || stderr != "" || strings.Count(stdout, "\n") != len(c.gone)+1 || !strings.Contains(stdout, "would remove "+counts) && len(c.gone) > 0 {
-				t.Errorf("exit %d\n%s%s", exit, stdout, stderr)
-			}
+			must.True(t, exit == 0 && stderr == "" && strings.Count(stdout, "\n") == len(c.gone)+1 && (strings.Contains(stdout, "would remove "+counts) || len(c.gone) == 0),
+				"exit %d\n%s%s", exit, stdout, stderr)
 			if left := runsIn(t, top); !slices.Equal(left, all) {
 				t.Fatalf("without --yes only %v are left", left)
 			}
@@ -112,9 +111,7 @@ func TestPrune(t *testing.T) {
 			if does := strings.Split(stdout, "\n"); !slices.Equal(would[:len(c.gone)], does[:len(c.gone)]) {
 				t.Errorf("would remove %q, does remove %q", would, does)
 			}
-			if exit != 0 || stderr != "" || !strings.Contains(stdout, "removed "+counts) && len(c.gone) > 0 {
-				t.Errorf("exit %d\n%s%s", exit, stdout, stderr)
-			}
+			must.True(t, exit == 0 && stderr == "" && (strings.Contains(stdout, "removed "+counts) || len(c.gone) == 0), "exit %d\n%s%s", exit, stdout, stderr)
 			want := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return slices.Contains(c.gone, name) })
 			if left := runsIn(t, top); !slices.Equal(left, want) {
 				t.Errorf("left %v, want %v", left, want)
@@ -154,9 +151,7 @@ func TestPruneOfTheFuture(t *testing.T) {
 		prunedRun(t, top, name, "one", "Xeon", days, result.RunComplete)
 	}
 	exit, stdout, stderr := pruned("prune", top, "--keep", "1", "--yes")
-	if exit != 0 || strings.Count(stderr, "future starts on 20") != 2 || !strings.Contains(stdout, "removed 1 of 4 runs") {
-		t.Errorf("exit %d\n%s%s", exit, stdout, stderr)
-	}
+	must.True(t, exit == 0 && strings.Count(stderr, "future starts on 20") == 2 && strings.Contains(stdout, "removed 1 of 4 runs"), "exit %d\n%s%s", exit, stdout, stderr)
 	must.Equal(t, []string{"far-future", "future", "new"}, runsIn(t, top))
 }
 
@@ -173,9 +168,7 @@ func TestPruneUsage(t *testing.T) {
 			t.Errorf("%v: exit %d\n%s%s", args, exit, stdout, stderr)
 		}
 	}
-	if left := runsIn(t, top); len(left) != 15 {
-		t.Errorf("left %v", left)
-	}
+	must.EqualFor(t, "left", 15, len(runsIn(t, top)))
 	if exit, _, stderr := pruned("prune", "--keep", "1"); exit != 0 || !strings.Contains(stderr, "no runs yet") {
 		t.Errorf("exit %d, %s", exit, stderr)
 	}

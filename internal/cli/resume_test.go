@@ -46,9 +46,7 @@ func edited(t *testing.T, dir, name, old, changed string) {
 	t.Helper()
 	path := filepath.Join(dir, name)
 	text := must.Get(os.ReadFile(path))(t)
-	if !strings.Contains(string(text), old) {
-		t.Fatalf("%s has no %q:\n%s", path, old, text)
-	}
+	must.Require(t, strings.Contains(string(text), old), "%s has no %q:\n%s", path, old, text)
 	must.Do(t, os.WriteFile(path, []byte(strings.ReplaceAll(string(text), old, changed)), 0o600))
 }
 
@@ -95,9 +93,7 @@ func TestResumeRefusesAnotherExperiment(t *testing.T) {
 			t.Errorf("%s: ends with %d, %d trials after %d: %s%s", name, code, trialsIn(dir), before, stdout, stderr)
 		}
 		for _, want := range append(c.want, "--force") {
-			if !strings.Contains(stderr, want) {
-				t.Errorf("%s: %q is not in %q", name, want, stderr)
-			}
+			must.True(t, strings.Contains(stderr, want), "%s: %q is not in %q", name, want, stderr)
 		}
 	}
 }
@@ -113,9 +109,7 @@ func TestResumeExtends(t *testing.T) {
 		t.Fatalf("ends with %d: %s", code, stderr)
 	}
 	run, trials := loaded(t, dir)
-	if run.Trials.OK != 6 || len(trials) != 6 || run.Apart != nil || trials[5].Seq != 6 {
-		t.Errorf("%+v, apart %+v", run.Trials, run.Apart)
-	}
+	must.True(t, run.Trials.OK == 6 && len(trials) == 6 && run.Apart == nil && trials[5].Seq == 6, "%+v, apart %+v", run.Trials, run.Apart)
 }
 
 // With --force both experiments are in the directory, and only one in its results; it
@@ -126,17 +120,13 @@ func TestResumeForced(t *testing.T) {
 	dir := recordedLoop(t, build)()
 	edited(t, dir, store.StudyFile, "duration: 150ms", "duration: 250ms")
 	code, stdout, stderr := loop(t, build, "run", "--resume", dir, "--force")
-	if code != 0 || !strings.Contains(stdout+stderr, "trials of another experiment") {
-		t.Fatalf("ends with %d: %s%s", code, stdout, stderr)
-	}
+	must.Require(t, code == 0 && strings.Contains(stdout+stderr, "trials of another experiment"), "ends with %d: %s%s", code, stdout, stderr)
 	run, trials := loaded(t, dir)
 	if run.Trials.OK != 4 || len(trials) != 4 || trialsIn(dir) != 8 || trials[0].Seq != 5 || run.Apart == nil || run.Apart.Trials.OK != 4 {
 		t.Fatalf("%+v of %d lines, apart %+v", run.Trials, trialsIn(dir), run.Apart)
 	}
 	for _, c := range run.Cells {
-		if c.N > 2 {
-			t.Errorf("%s %s of %d blocks", c.Mode, c.Metric, c.N)
-		}
+		must.True(t, c.N <= 2, "%s %s of %d blocks", c.Mode, c.Metric, c.N)
 	}
 	for _, args := range [][]string{{"report", "--full", dir}, {"export", dir}, {"compare", dir, dir}} {
 		if code, stdout, stderr := loop(t, build, args...); code != 0 || !strings.Contains(stdout+stderr, "trials of another experiment") {
@@ -197,9 +187,8 @@ func TestResumeOfDoubledTrials(t *testing.T) {
 	must.Contain(t, whole, "4 valid trials")
 	code, stdout, stderr := loop(t, build, "run", "--resume", dir, "--verbose")
 	run, _ := loaded(t, dir)
-	if code != 0 || run.Trials.OK != 4 || run.Duplicates != 4 || !strings.Contains(stdout+stderr, "lines of trials.ndjson that repeat a trial: 4 (1-4)") {
-		t.Errorf("ends with %d, %+v, %d duplicates: %s%s", code, run.Trials, run.Duplicates, stdout, stderr)
-	}
+	must.True(t, code == 0 && run.Trials.OK == 4 && run.Duplicates == 4 && strings.Contains(stdout+stderr, "lines of trials.ndjson that repeat a trial: 4 (1-4)"),
+		"ends with %d, %+v, %d duplicates: %s%s", code, run.Trials, run.Duplicates, stdout, stderr)
 }
 
 // A study that was edited after its run is named by what reads the run, and refused by
@@ -254,9 +243,7 @@ func TestReportOfKilledRun(t *testing.T) {
 	}
 	_, text, _ := loop(t, build, "report", "--full", dir)
 	for _, want := range []string{"run " + whole.ID + ", profile quick", "tare v0.1.0 (abc)", "This run was interrupted", "tare run " + dir + "/study.yaml"} {
-		if !strings.Contains(strings.ReplaceAll(text, "\n", ""), want) {
-			t.Errorf("%q is not in the report:\n%s", want, text)
-		}
+		must.True(t, strings.Contains(strings.ReplaceAll(text, "\n", ""), want), "%q is not in the report:\n%s", want, text)
 	}
 }
 
@@ -284,7 +271,6 @@ func TestUnwrittenResultIsNotComplete(t *testing.T) {
 	code, stdout, stderr := loop(t, result.Build{Version: "v0.1.0"}, "run", file, "--out", out)
 	close(ended)
 	<-placed
-	if code != 1 || strings.Contains(stdout+stderr, "run complete") || !strings.Contains(stderr, "run failed") || !strings.Contains(stderr, store.RunFile) {
-		t.Errorf("ends with %d: %s%s", code, stdout, stderr)
-	}
+	must.True(t, code == 1 && !strings.Contains(stdout+stderr, "run complete") && strings.Contains(stderr, "run failed") && strings.Contains(stderr, store.RunFile),
+		"ends with %d: %s%s", code, stdout, stderr)
 }

@@ -36,9 +36,7 @@ func serving(t *testing.T, dir string, flags ...string) *server {
 		}
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatalf("tare serve printed no address: %v", err)
-	}
+	must.Do(must.Named(t, "tare serve printed no address"), err)
 	return &server{cmd, strings.TrimSpace(line)}
 }
 
@@ -56,9 +54,7 @@ func fetch(t *testing.T, at string) (code int, text string) {
 	resp := must.Get(client.Get(at))(t)
 	defer resp.Body.Close()
 	body := must.Get(io.ReadAll(resp.Body))(t)
-	if strings.Contains(resp.Request.URL.String(), "token") {
-		t.Errorf("the page is at %s", resp.Request.URL)
-	}
+	must.True(t, !strings.Contains(resp.Request.URL.String(), "token"), "the page is at %s", resp.Request.URL)
 	return resp.StatusCode, string(body)
 }
 
@@ -66,9 +62,7 @@ func fetch(t *testing.T, at string) (code int, text string) {
 func got(t *testing.T, at string) string {
 	t.Helper()
 	code, text := fetch(t, at)
-	if code != http.StatusOK {
-		t.Fatalf("%s: code %d\n%s", at, code, text)
-	}
+	must.Require(t, code == http.StatusOK, "%s: code %d\n%s", at, code, text)
 	return text
 }
 
@@ -78,16 +72,13 @@ func TestServeNeedsToken(t *testing.T) {
 	top := t.TempDir()
 	must.Do(t, (synthetic.Shape{Modes: 2, Blocks: 3, Seed: 1}).Write(filepath.Join(top, "runs", "of-one-user")))
 	with, without := serving(t, top), serving(t, top, "--no-token")
-	if !strings.Contains(with.at, "/?token=") || strings.Contains(without.at, "token") {
-		t.Errorf("the addresses are %s, and without a token %s", with.at, without.at)
-	}
+	must.True(t, strings.Contains(with.at, "/?token=") && !strings.Contains(without.at, "token"), "the addresses are %s, and without a token %s", with.at, without.at)
 	for _, path := range []string{"/", "/run/of-one-user", "/events/of-one-user"} {
 		resp := must.Get(http.Get("http://" + with.host(t) + path))(t)
 		text, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if err != nil || resp.StatusCode != http.StatusForbidden || strings.Contains(string(text), "of-one-user") {
-			t.Errorf("%s without the token: %s, %v\n%s", path, resp.Status, err, text)
-		}
+		must.True(t, err == nil && resp.StatusCode == http.StatusForbidden && !strings.Contains(string(text), "of-one-user"),
+			"%s without the token: %s, %v\n%s", path, resp.Status, err, text)
 	}
 	for _, at := range []string{with.at, without.at} {
 		if text := got(t, at); !strings.Contains(text, "of-one-user") {

@@ -61,9 +61,7 @@ func TestEndsInOrder(t *testing.T) {
 			must.Do(t, err)
 			// As head -1 does.
 			line, err := bufio.NewReader(r).ReadString('\n')
-			if err != nil {
-				t.Error(err)
-			}
+			must.True(t, err == nil, "%v", err)
 			until(t, "a trial", measuring)
 			r.Close()
 			must.Equal(t, 130, ended(t, cmd))
@@ -95,13 +93,9 @@ func TestEndsInOrder(t *testing.T) {
 				}
 			})
 			said := end(t, cmd, func() bool { return trialsIn(out) >= 1 })
-			if strings.Contains(said, "goroutine ") {
-				t.Errorf("it printed its goroutines:\n%s", said)
-			}
+			must.True(t, !strings.Contains(said, "goroutine "), "it printed its goroutines:\n%s", said)
 			run := readRun(t, out)
-			if run.Status != result.RunInterrupted || run.Trials.OK == 0 {
-				t.Errorf("status %s, trials %+v", run.Status, run.Trials)
-			}
+			must.True(t, run.Status == result.RunInterrupted && run.Trials.OK != 0, "status %s, trials %+v", run.Status, run.Trials)
 			if found := left(t, run.ID); found != nil {
 				t.Errorf("left behind: %v", found)
 			}
@@ -189,9 +183,7 @@ func TestClosedPipe(t *testing.T) {
 	dir := t.TempDir()
 	must.Do(t, synthetic.Many{Shape: synthetic.Shape{Modes: 2, Blocks: 4, Seed: 7}, Runs: 2, Spread: 0.005, Step: 1}.Write(dir))
 	runs := must.Get(filepath.Glob(filepath.Join(dir, "*", "run.json")))(t)
-	if len(runs) != 2 {
-		t.Fatalf("runs: %v", runs)
-	}
+	must.Require(t, len(runs) == 2, "runs: %v", runs)
 	first, second := filepath.Dir(runs[0]), filepath.Dir(runs[1])
 	for _, args := range [][]string{
 		{"modes"}, {"modes", "netns/vxlan"}, {"workloads"}, {"version"}, {"claims"}, {"plan", "default"}, {"help"}, {"run", "--help"}, {"completion", "bash"},

@@ -127,25 +127,18 @@ func TestSketchTarget(t *testing.T) {
 		if code := app.Main(t.Context(), args); code != 0 {
 			t.Fatalf("tare %s ends with %d: %s%s", strings.Join(args, " "), code, stdout.String(), stderr.String())
 		}
-		if args[0] != "export" && !strings.Contains(stdout.String(), "command/again") {
-			t.Errorf("tare %s does not name the mode:\n%s", args[0], stdout.String())
-		}
+		must.True(t, args[0] == "export" || strings.Contains(stdout.String(), "command/again"), "tare %s does not name the mode:\n%s", args[0], stdout.String())
 	}
 	run, trials := loaded(t, out)
 	noneFailed(t, trials)
-	if run.Trials.OK != 4 || len(run.Hosts) != 2 || run.Hosts[0].Name != "left" {
-		t.Errorf("%+v, hosts %+v", run.Trials, run.Hosts)
-	}
+	must.True(t, run.Trials.OK == 4 && len(run.Hosts) == 2 && run.Hosts[0].Name == "left", "%+v, hosts %+v", run.Trials, run.Hosts)
 	for _, trial := range trials {
 		// What it cost cannot be told where others keep the machine busy; what was worked can.
-		if trial.Machine["cpu_time"] <= 0 || trial.Machine["pressure_elapsed"] <= 0 {
-			t.Errorf("%s in block %d: its agents read nothing of the machine: %v", trial.Mode, trial.Block, trial.Machine)
-		}
+		must.True(t, trial.Machine["cpu_time"] > 0 && trial.Machine["pressure_elapsed"] > 0,
+			"%s in block %d: its agents read nothing of the machine: %v", trial.Mode, trial.Block, trial.Machine)
 	}
 	for _, m := range run.Modes {
-		if m.Status != result.ModeMeasured || m.Proof == nil || !m.Proof.Holds {
-			t.Errorf("%s is %s %s, proof %+v", m.ID, m.Status, m.Reason, m.Proof)
-		}
+		must.True(t, m.Status == result.ModeMeasured && m.Proof != nil && m.Proof.Holds, "%s is %s %s, proof %+v", m.ID, m.Status, m.Reason, m.Proof)
 	}
 	for _, name := range []string{"command:", "commander:x", "command"} {
 		var stderr bytes.Buffer
@@ -172,8 +165,6 @@ func loaded(t *testing.T, path string) (result.Run, []result.Trial) {
 func noneFailed(t *testing.T, trials []result.Trial) {
 	t.Helper()
 	for _, tr := range trials {
-		if tr.Status == result.TrialFailed {
-			t.Errorf("%s %s in block %d, attempt %d, failed: %s", tr.Mode, tr.Workload, tr.Block, tr.Attempt, tr.Reason)
-		}
+		must.True(t, tr.Status != result.TrialFailed, "%s %s in block %d, attempt %d, failed: %s", tr.Mode, tr.Workload, tr.Block, tr.Attempt, tr.Reason)
 	}
 }

@@ -61,13 +61,9 @@ func TestOrdinaryUser(t *testing.T) {
 	run, trials := loaded(t, out)
 	noneFailed(t, trials)
 	for _, m := range run.Modes {
-		if m.Status != result.ModeMeasured {
-			t.Errorf("%s is %s: %s", m.ID, m.Status, m.Reason)
-		}
+		must.True(t, m.Status == result.ModeMeasured, "%s is %s: %s", m.ID, m.Status, m.Reason)
 	}
-	if run.Trials.OK != 28 {
-		t.Errorf("trials %+v, want 28", run.Trials)
-	}
+	must.True(t, run.Trials.OK == 28, "trials %+v, want 28", run.Trials)
 	if found := left(t, run.ID); found != nil {
 		t.Errorf("left behind: %v", found)
 	}
@@ -100,14 +96,10 @@ func TestOrdinaryUserEnds(t *testing.T) {
 			p := startAs(t, asNobody(), dir, "run", "study.yaml", "--out", out)
 			until(t, "a trial", func() bool { return trialsIn(out) >= 1 || p.cmd.ProcessState != nil })
 			all := descendants(p.cmd.Process.Pid)
-			if len(all) < 5 {
-				t.Errorf("%d processes below the first one, want the controller and 4 agents", len(all))
-			}
+			must.True(t, len(all) >= 5, "%d processes below the first one, want the controller and 4 agents", len(all))
 			must.Do(t, p.cmd.Process.Signal(sig))
 			code := p.wait(t)
-			if sig == syscall.SIGINT && code != 130 {
-				t.Errorf("exit code %d, want 130\n%s", code, p.stderr.String())
-			}
+			must.True(t, sig != syscall.SIGINT || code == 130, "exit code %d, want 130\n%s", code, p.stderr.String())
 			ended := time.Now()
 			until(t, "all processes to end", func() bool { return gone(all) })
 			t.Logf("%d processes gone after %s", len(all), time.Since(ended).Round(time.Millisecond))
@@ -144,9 +136,7 @@ func TestOrdinaryUserCollects(t *testing.T) {
 		if code := p.wait(t); code != 0 || strings.Contains(p.stdout.String(), id.ID) || strings.Count(p.stderr.String(), " of run "+id.ID+", of another user") < 2 {
 			t.Errorf("as %s: exit code %d\n%s%s", who, code, p.stdout.String(), p.stderr.String())
 		}
-		if !exists(filepath.Join(linuxnet.PinDir, ns.Name())) {
-			t.Errorf("as %s, gc removed root's namespace", who)
-		}
+		must.True(t, exists(filepath.Join(linuxnet.PinDir, ns.Name())), "as %s, gc removed root's namespace", who)
 	}
 	p := start(t, dir, "gc")
 	if code := p.wait(t); code != 0 || !strings.Contains(p.stdout.String(), "removed namespace "+ns.Name()) {
@@ -169,12 +159,9 @@ func TestNoRights(t *testing.T) {
 	cmd.Dir = dir
 	text, _ := cmd.CombinedOutput()
 	must.Equal(t, 3, cmd.ProcessState.ExitCode())
-	if !strings.Contains(string(text), "no lab can be created here") || !strings.Contains(string(text), "sudo") || strings.Count(strings.TrimSpace(string(text)), "\n") != 0 {
-		t.Errorf("said:\n%s", text)
-	}
-	if exists(filepath.Join(dir, "run")) {
-		t.Error("the run's directory was made")
-	}
+	must.True(t, strings.Contains(string(text), "no lab can be created here") && strings.Contains(string(text), "sudo") && strings.Count(strings.TrimSpace(string(text)), "\n") == 0,
+		"said:\n%s", text)
+	must.True(t, !exists(filepath.Join(dir, "run")), "the run's directory was made")
 }
 
 // A directory that cannot be written ends the run before anything is made.

@@ -76,9 +76,7 @@ func (a *atTerminal) until(t *testing.T, what ...string) {
 		if len(missing) == 0 {
 			return
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %q; the screen shows:\n%s", missing, seen)
-		}
+		must.Require(t, !time.Now().After(deadline), "waited in vain for %q; the screen shows:\n%s", missing, seen)
 	}
 }
 
@@ -138,16 +136,10 @@ func testLiveView(t *testing.T, end func(*atTerminal) error) {
 		t.Errorf("the screen at the end shows:\n%s", strings.Join(lines, "\n"))
 	}
 	for _, l := range lines {
-		if strings.ContainsAny(l, "━─█▇▆▅▄▃▂▁") {
-			t.Errorf("of the live view there is left: %s", l)
-		}
+		must.True(t, !strings.ContainsAny(l, "━─█▇▆▅▄▃▂▁"), "of the live view there is left: %s", l)
 	}
-	if a.s.Hidden || len(a.s.Modes) > 0 || len(a.s.Unknown) > 0 {
-		t.Errorf("left behind: cursor hidden %t, modes %q, unknown sequences %q", a.s.Hidden, a.s.Modes, a.s.Unknown)
-	}
-	if run := readRun(t, out); run.Status != result.RunInterrupted {
-		t.Errorf("the run is %s", run.Status)
-	}
+	must.True(t, !a.s.Hidden && len(a.s.Modes) == 0 && len(a.s.Unknown) == 0, "left behind: cursor hidden %t, modes %q, unknown sequences %q", a.s.Hidden, a.s.Modes, a.s.Unknown)
+	must.EqualFor(t, "the run is", result.RunInterrupted, readRun(t, out).Status)
 }
 
 // Where a terminal cannot be drawn on there is a line for each change, and no sequence.

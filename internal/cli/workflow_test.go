@@ -29,17 +29,11 @@ func TestClusterWorkflow(t *testing.T) {
 	}
 	must.Do(t, yaml.Unmarshal([]byte(text), &workflow))
 	job := workflow.Jobs["network"]
-	if workflow.On["pull_request"] == nil || job.RunsOn == "" || len(job.Steps) < 8 {
-		t.Fatalf("%+v", workflow)
-	}
+	must.Require(t, workflow.On["pull_request"] != nil && job.RunsOn != "" && len(job.Steps) >= 8, "%+v", workflow)
 	var lines []string
 	for _, s := range job.Steps {
-		if (s.Uses == "") == (s.Run == "") {
-			t.Errorf("step %q both uses an action and runs commands, or neither", s.Name)
-		}
-		if strings.Contains(s.Run, "${{") {
-			t.Errorf("step %q puts an expression into a script, where the shell would run its value", s.Name)
-		}
+		must.True(t, (s.Uses == "") != (s.Run == ""), "step %q both uses an action and runs commands, or neither", s.Name)
+		must.True(t, !strings.Contains(s.Run, "${{"), "step %q puts an expression into a script, where the shell would run its value", s.Name)
 		lines = append(lines, strings.Split(s.Run, "\n")...)
 	}
 	for line := range strings.Lines(string(raw)) {
@@ -68,7 +62,5 @@ func TestClusterWorkflow(t *testing.T) {
 		}
 		verbs[found.Name()]++
 	}
-	if verbs["run"] != 2 || verbs["check"] != 2 || verbs["image"] != 1 || verbs["compare"] != 2 {
-		t.Errorf("commands: %v", verbs)
-	}
+	must.True(t, verbs["run"] == 2 && verbs["check"] == 2 && verbs["image"] == 1 && verbs["compare"] == 2, "commands: %v", verbs)
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // Each part of a mode that a lab can leave out says how to get its cost back, in a text that a study accepts.
@@ -21,7 +22,5 @@ func TestPartsCanBeAvoided(t *testing.T) {
 			}
 		}
 	}
-	if parts == 0 {
-		t.Error("no mode has a part")
-	}
+	must.True(t, parts != 0, "no mode has a part")
 }

@@ -83,12 +83,8 @@ func line(t *testing.T, p *process.Process) string {
 func TestEndsWithStdin(t *testing.T) {
 	p := started(t, "echo")
 	must.Get(p.Write([]byte("hello\n")))(t)
-	if got := line(t, p); got != "hello" {
-		t.Errorf("read %q", got)
-	}
-	if fate := p.ExitReason(); fate != "" {
-		t.Errorf("it runs, and ended: %s", fate)
-	}
+	must.EqualFor(t, "read", "hello", line(t, p))
+	must.EqualFor(t, "it runs, and ended", "", p.ExitReason())
 	p.CloseStdin()
 	must.Do(t, p.Wait(t.Context()))
 	if got, want := p.ExitReason(), "exit status 3: first\nlast"; got != want {

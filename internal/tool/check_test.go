@@ -65,15 +65,11 @@ func TestMetrics(t *testing.T) {
 	m, series := w.Metrics(traffic.Params{Workload: study.Workload{Kind: udpStream}}, end(iperf3Name, "3.12", 1000, 0, nil), end(iperf3Name, "3.12", 0, 900, nil))
 	want := map[string]float64{"goodput": 900 * 700 * 4, "offered_load": 1000 * 700 * 4, "loss_ratio": 0.1, "reordered_ratio": 0}
 	must.Equal(t, want, m)
-	if len(series.Values) != 2 || series.Values[0] != 900*350*8 || series.Interval != 1 {
-		t.Errorf("series %+v", series)
-	}
+	must.True(t, len(series.Values) == 2 && series.Values[0] == 900*350*8 && series.Interval == 1, "series %+v", series)
 	m, _ = w.Metrics(traffic.Params{Workload: study.Workload{Kind: udpStream, Direction: study.Reverse}}, end(iperf3Name, "3.12", 0, 900, nil), end(iperf3Name, "3.12", 1000, 0, nil))
 	must.Equal(t, want, m)
 	m, _ = w.Metrics(traffic.Params{Workload: study.Workload{Kind: udpStream, Direction: study.Both}}, end(iperf3Name, "3.12", 1000, 500, nil), end(iperf3Name, "3.12", 1000, 1000, nil))
-	if m["loss_ratio"] != 0.25 || m["goodput"] != m["goodput_forward"]+m["goodput_reverse"] {
-		t.Errorf("both: %v", m)
-	}
+	must.True(t, m["loss_ratio"] == 0.25 && m["goodput"] == m["goodput_forward"]+m["goodput_reverse"], "both: %v", m)
 	m, _ = w.Metrics(traffic.Params{Workload: study.Workload{Kind: udpStream}}, end(iperf3Name, "3.12", 900, 0, nil), end(iperf3Name, "3.12", 0, 1000, nil))
 	if v, ok := m["loss_ratio"]; ok {
 		t.Errorf("a loss of %g is reported although more was received than sent", v)
@@ -92,9 +88,7 @@ func TestCutWindow(t *testing.T) {
 	a.rows = append(a.rows, row{start: 1, seconds: 0.01, bytes: 1e6})
 	a.hasSegments, b.hasSegments = true, true
 	w := must.Get(cutWindow([]flow{b, a}, 0.1, 300*time.Millisecond, 2*time.Second))(t)
-	if math.Abs(w.seconds-0.7) > 1e-9 || w.bytes != 700+250 || w.streams[0] != 250 || w.streams[1] != 700 || len(w.series) != 7 || *w.retransmits != 7 {
-		t.Errorf("window %+v", w)
-	}
+	must.True(t, math.Abs(w.seconds-0.7) <= 1e-9 && w.bytes == 700+250 && w.streams[0] == 250 && w.streams[1] == 700 && len(w.series) == 7 && *w.retransmits == 7, "window %+v", w)
 	must.Fail(t, must.Err(cutWindow([]flow{a}, 0.1, time.Minute, time.Second)), "it ended early")
 }
 
@@ -103,30 +97,20 @@ func TestSetUpperBound(t *testing.T) {
 	j := job{Params: traffic.Params{Workload: study.Workload{Kind: tcpStream}}}
 	r := traffic.Report{End: result.End{Sent: 1 << 30}}
 	kernelCount{}.setUpperBound(&r, j) // without counters
-	if r.TCP.Wire < 2<<30 || r.TCP.Segments < (2<<30)/leastSegment {
-		t.Errorf("at most %d bytes in %d segments", r.TCP.Wire, r.TCP.Segments)
-	}
+	must.True(t, r.TCP.Wire >= 2<<30 && r.TCP.Segments >= (2<<30)/leastSegment, "at most %d bytes in %d segments", r.TCP.Wire, r.TCP.Segments)
 	before, after := kernelCount{1000, 10, true}, kernelCount{51000, 60, true}
 	after.since(before).setUpperBound(&r, j)
-	if r.TCP.Wire != 50000 || r.TCP.Segments != 50 {
-		t.Errorf("at most %d bytes in %d segments", r.TCP.Wire, r.TCP.Segments)
-	}
+	must.True(t, r.TCP.Wire == 50000 && r.TCP.Segments == 50, "at most %d bytes in %d segments", r.TCP.Wire, r.TCP.Segments)
 	j.side = atServer // acknowledgements: their least number is unknown
 	after.since(before).setUpperBound(&r, j)
-	if r.TCP.Wire != 50000+50*headerAllowance || r.TCP.Segments != 0 {
-		t.Errorf("back: at most %d bytes in %d segments", r.TCP.Wire, r.TCP.Segments)
-	}
+	must.True(t, r.TCP.Wire == 50000+50*headerAllowance && r.TCP.Segments == 0, "back: at most %d bytes in %d segments", r.TCP.Wire, r.TCP.Segments)
 }
 
 // Of a long output, the head and the tail are kept.
 func TestTruncateOutput(t *testing.T) {
 	got := truncateOutput([]byte("head" + strings.Repeat("x", 1<<20) + "\xfftail"))
-	if len(got) > maxKeptOutput || !strings.HasPrefix(got, "head") || !strings.HasSuffix(got, "?tail") || !strings.Contains(got, "left out") {
-		t.Errorf("kept %d bytes", len(got))
-	}
-	if truncateOutput([]byte("short")) != "short" {
-		t.Error("a short output is not kept completely")
-	}
+	must.True(t, len(got) <= maxKeptOutput && strings.HasPrefix(got, "head") && strings.HasSuffix(got, "?tail") && strings.Contains(got, "left out"), "kept %d bytes", len(got))
+	must.EqualFor(t, "a short output is not kept completely", "short", truncateOutput([]byte("short")))
 }
 
 // A smaller buffer than requested, a rate that is not reached, and parameters that a tool does not
@@ -145,7 +129,5 @@ func TestNotes(t *testing.T) {
 		t.Errorf("notes %v", n)
 	}
 	r.Window.Sent = 125e6
-	if n := rateNote(j, r); len(n) != 0 {
-		t.Errorf("notes %v", n)
-	}
+	must.EqualFor(t, "notes", 0, len(rateNote(j, r)))
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 	"tare/internal/traffic/http1"
 )
@@ -86,8 +87,6 @@ func TestCommands(t *testing.T) {
 		if err != nil {
 			got = err.Error()
 		}
-		if got != c.want && (err == nil || !strings.Contains(got, c.want)) {
-			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
-		}
+		must.True(t, got == c.want || err != nil && strings.Contains(got, c.want), "%s:\n got %s\nwant %s", c.name, got, c.want)
 	}
 }

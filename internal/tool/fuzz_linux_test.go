@@ -3,6 +3,8 @@ package tool
 import (
 	"strings"
 	"testing"
+
+	"tare/internal/testkit/must"
 )
 
 // FuzzKernel checks that the tables of /proc/net give counters and sockets that their text names.
@@ -19,9 +21,7 @@ func FuzzKernel(f *testing.F) {
 			}
 			for name := range parsed {
 				protocol, _, _ := strings.Cut(name, ".")
-				if name == "" || !strings.Contains(text, protocol) {
-					t.Errorf("counter %q is not in %q", name, text)
-				}
+				must.True(t, name != "" && strings.Contains(text, protocol), "counter %q is not in %q", name, text)
 			}
 		}
 		for line := range strings.Lines(text) {

@@ -15,9 +15,7 @@ import (
 func seeds(f *testing.F, add func([]byte)) {
 	f.Helper()
 	names, err := filepath.Glob("testdata/*/*")
-	if err != nil || len(names) < 30 {
-		f.Fatalf("%d fixtures, %v", len(names), err)
-	}
+	must.Require(f, err == nil && len(names) >= 30, "%d fixtures, %v", len(names), err)
 	for _, name := range names {
 		add(must.Get(os.ReadFile(name))(f))
 	}
@@ -35,14 +33,10 @@ func rtt(r traffic.Report) float64 {
 func sane(t *testing.T, r traffic.Report) {
 	t.Helper()
 	for _, v := range append([]float64{r.Window.Seconds, r.Window.Interval, rtt(r), r.Traffic}, r.Window.Series...) {
-		if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
-			t.Errorf("a value of %g", v)
-		}
+		must.True(t, !math.IsNaN(v) && !math.IsInf(v, 0) && v >= 0, "a value of %g", v)
 	}
 	for _, n := range append([]int64{r.Sent, r.Received, r.Window.Sent, r.Window.Received}, r.Window.Streams...) {
-		if n < 0 {
-			t.Errorf("a count of %d", n)
-		}
+		must.True(t, n >= 0, "a count of %d", n)
 	}
 }
 
@@ -89,14 +83,10 @@ func fuzzAnswers(f *testing.F, tool Tool, kind string) {
 			var r traffic.Report
 			if r, err = s.report(j); err == nil {
 				sane(t, r)
-				if r.Window.Messages < 1 || r.Window.Failed < 0 || r.Messages != r.Window.Messages || r.Window.Received != r.Window.Messages*1024 {
-					t.Errorf("%+v", r)
-				}
+				must.True(t, r.Window.Messages >= 1 && r.Window.Failed >= 0 && r.Messages == r.Window.Messages && r.Window.Received == r.Window.Messages*1024, "%+v", r)
 			}
 		}
-		if err != nil && strings.ContainsAny(err.Error(), "\n\r") {
-			t.Errorf("the error %q is not one line", err)
-		}
+		must.True(t, err == nil || !strings.ContainsAny(err.Error(), "\n\r"), "the error %q is not one line", err)
 	})
 }
 

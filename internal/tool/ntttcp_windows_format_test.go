@@ -32,9 +32,7 @@ func TestNtttcpEncodings(t *testing.T) {
 		"a code page, undeclared": bytes.Replace(text, []byte("SANDBOX"), []byte("\x83e\x83X"), 1),
 	} {
 		got, err := parseNtttcp(text)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		must.True(t, err == nil, "%s: %v", name, err)
 		must.EqualFor(t, name, want, got)
 	}
 }

@@ -136,9 +136,7 @@ func TestPinned(t *testing.T) {
 	p := must.Get(start(cpu, nil, path, []string{"-c", "127.0.0.1"}))(t)
 	must.Get(p.wait(t.Context()))(t)
 	names, err := filepath.Glob(at + ".*")
-	if err != nil || len(names) != 1 {
-		t.Fatalf("%v, %v", names, err)
-	}
+	must.Require(t, err == nil && len(names) == 1, "%v, %v", names, err)
 	status := must.Get(os.ReadFile(names[0]))(t)
 	if want := "Cpus_allowed_list:\t" + strconv.Itoa(cpu) + "\n"; !strings.Contains(string(status), want) {
 		t.Errorf("the tool's status lacks %q", want)
@@ -152,13 +150,9 @@ func TestPinned(t *testing.T) {
 // Files as the kernel writes them.
 func TestKernelFiles(t *testing.T) {
 	got := parseSNMP([]byte("IpExt: InOctets OutOctets\nIpExt: 5 7\nTcp: MaxConn OutSegs\nTcp: -1 9\nshort\n"))
-	if got["IpExt.OutOctets"] != 7 || got["Tcp.OutSegs"] != 9 {
-		t.Errorf("read %v", got)
-	}
+	must.True(t, got["IpExt.OutOctets"] == 7 && got["Tcp.OutSegs"] == 9, "read %v", got)
 	s, err := parseSocket("   0: 0100007F:14B5 00000000:0000 0A 00000001:00000000 00:00000000 00000000     0")
-	if err != nil || s.local != 5301 || s.state != stateListen || s.unsent != 1 {
-		t.Errorf("read %+v, %v", s, err)
-	}
+	must.True(t, err == nil && s.local == 5301 && s.state == stateListen && s.unsent == 1, "read %+v, %v", s, err)
 	for _, bad := range []string{"", "sl local_address rem_address st tx_queue", "0: x:y c:d e f"} {
 		if _, err := parseSocket(bad); err == nil {
 			t.Errorf("%q is accepted as a socket", bad)

@@ -41,9 +41,7 @@ func TestMisbehaviour(t *testing.T) {
 			defer cancel()
 			_, err = w.Dial(ctx, p, nil)
 			must.Fail(t, err, c.want)
-			if err != nil && strings.Contains(err.Error(), "\n") {
-				t.Errorf("%q is more than one line", err)
-			}
+			must.True(t, err == nil || !strings.Contains(err.Error(), "\n"), "%q is more than one line", err)
 		})
 	}
 }
@@ -61,17 +59,12 @@ func TestFakeTrial(t *testing.T) {
 			if c.tool == iperf2Name {
 				p.Address = "127.0.0.1:5301" // the port in its output identifies the sender
 			}
-			client, server, err := fakePair(t, p)
-			must.Do(t, err)
+			client, server := must.Get2(fakePair(t, p))(t)
 			must.Get(Check(p, client, server))(t)
 			for _, r := range []traffic.Report{client, server} {
-				if r.Tool.Version != c.version {
-					t.Errorf("version %q, want %q", r.Tool.Version, c.version)
-				}
+				must.EqualFor(t, "version", c.version, r.Tool.Version)
 			}
-			if client.Sent == 0 || client.Sent != server.Received {
-				t.Errorf("sent %d, received %d", client.Sent, server.Received)
-			}
+			must.True(t, client.Sent != 0 && client.Sent == server.Received, "sent %d, received %d", client.Sent, server.Received)
 		})
 	}
 }
@@ -104,9 +97,8 @@ func TestFakeNtttcp(t *testing.T) {
 	p.Address, p.Streams, p.Warmup, p.Duration = "127.0.0.1:5001", 4, time.Second, 10*time.Second
 	w := must.Get(For(p))(t)
 	r := must.Get(w.Dial(t.Context(), p, nil))(t)
-	if r.Tool.Version != "1.4.3" || r.Window.Sent != 12505000000 || r.Connections != 4 || r.Window.Streams != nil {
-		t.Errorf("version %s, sent %d, %d connections, streams %v", r.Tool.Version, r.Window.Sent, r.Connections, r.Window.Streams)
-	}
+	must.True(t, r.Tool.Version == "1.4.3" && r.Window.Sent == 12505000000 && r.Connections == 4 && r.Window.Streams == nil,
+		"version %s, sent %d, %d connections, streams %v", r.Tool.Version, r.Window.Sent, r.Connections, r.Window.Streams)
 	must.Fail(t, must.Err(w.Listen(p)), "requires the port below it as well")
 	must.Contain(t, r.Tool.Output, "<ntttcps")
 }

@@ -106,39 +106,29 @@ func TestRealTools(t *testing.T) {
 }
 
 func real(t *testing.T, p traffic.Params) {
-	client, server, err := pair(t, p)
-	must.Do(t, err)
+	client, server := must.Get2(pair(t, p))(t)
 	notes := must.Get(Check(p, client, server))(t)
 	for _, r := range []traffic.Report{client, server} {
 		for _, n := range append(r.Notes, notes...) {
 			t.Logf("%s: %s", n.Code, n.Text)
 		}
-		if r.Tool.Name != p.Tool || r.Tool.Version == "" || len(r.Tool.Command) < 5 || len(r.Tool.Output) < 100 {
-			t.Errorf("the run is recorded as %q %q %q, %d bytes of output", r.Tool.Name, r.Tool.Version, r.Tool.Command, len(r.Tool.Output))
-		}
-		if r.Connections != p.Streams || len(r.Window.Streams) != p.Streams {
-			t.Errorf("%d connections, %d streams, want %d", r.Connections, len(r.Window.Streams), p.Streams)
-		}
-		if r.Window.Seconds <= 0 || len(r.Window.Series) == 0 || len(r.Window.Series) > 9 {
-			t.Errorf("a window of %g s with %d intervals was cut for %s", r.Window.Seconds, len(r.Window.Series), p.Duration)
-		}
-		if r.TCP.Wire < uint64(r.Sent) {
-			t.Errorf("at most %d bytes on the wire, but %d were sent", r.TCP.Wire, r.Sent)
-		}
+		must.True(t, r.Tool.Name == p.Tool && r.Tool.Version != "" && len(r.Tool.Command) >= 5 && len(r.Tool.Output) >= 100,
+			"the run is recorded as %q %q %q, %d bytes of output", r.Tool.Name, r.Tool.Version, r.Tool.Command, len(r.Tool.Output))
+		must.True(t, r.Connections == p.Streams && len(r.Window.Streams) == p.Streams, "%d connections, %d streams, want %d", r.Connections, len(r.Window.Streams), p.Streams)
+		must.True(t, r.Window.Seconds > 0 && len(r.Window.Series) != 0 && len(r.Window.Series) <= 9,
+			"a window of %g s with %d intervals was cut for %s", r.Window.Seconds, len(r.Window.Series), p.Duration)
+		must.True(t, r.TCP.Wire >= uint64(r.Sent), "at most %d bytes on the wire, but %d were sent", r.TCP.Wire, r.Sent)
 	}
 	w := must.Get(For(p))(t)
 	if p.Both() {
-		if min(client.Received, server.Received, client.Sent, server.Sent) == 0 {
-			t.Errorf("one direction has no traffic: %d, %d sent, %d, %d received", client.Sent, server.Sent, client.Received, server.Received)
-		}
+		must.True(t, min(client.Received, server.Received, client.Sent, server.Sent) != 0,
+			"one direction has no traffic: %d, %d sent, %d, %d received", client.Sent, server.Sent, client.Received, server.Received)
 		if p.Kind == tcpStream {
 			return // the metrics of both directions are those of the built-in workload
 		}
 	}
 	m, series := w.Metrics(p, client, server)
-	if m["goodput"] <= 0 || len(series.Values) == 0 {
-		t.Errorf("goodput is %g, with %d intervals", m["goodput"], len(series.Values))
-	}
+	must.True(t, m["goodput"] > 0 && len(series.Values) != 0, "goodput is %g, with %d intervals", m["goodput"], len(series.Values))
 	for name, v := range m {
 		if _, known := result.MetricNamed(name); !known || v < 0 || name == "loss_ratio" && v > 1 {
 			t.Errorf("%s is %g", name, v)
@@ -156,22 +146,16 @@ func TestRealClients(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%s/%d", c.tool, c.kind, flows), func(t *testing.T) {
 				needWeb(t, c.tool)
 				p := clientParams(c.tool, c.kind, flows)
-				client, server, err := pair(t, p)
-				must.Do(t, err)
+				client, server := must.Get2(pair(t, p))(t)
 				must.Get(Check(p, client, server))(t)
 				w := must.Get(For(p))(t)
 				m, series := w.Metrics(p, client, server)
-				if m["transaction_rate"] <= 0 || m["loss_ratio"] != 0 || len(m) != 2 || series != nil {
-					t.Errorf("metrics %v, series %v", m, series)
-				}
+				must.True(t, m["transaction_rate"] > 0 && m["loss_ratio"] == 0 && len(m) == 2 && series == nil, "metrics %v, series %v", m, series)
 				for _, n := range slices.Concat(client.Notes, server.Notes) {
-					if c.tool != wrkName || n.Code != string(warning.ToolIgnored) {
-						t.Errorf("%s: %s", n.Code, n.Text)
-					}
+					must.True(t, c.tool == wrkName && n.Code == string(warning.ToolIgnored), "%s: %s", n.Code, n.Text)
 				}
-				if client.Connections != flows || server.Connections != flows || server.Refused != 0 || client.Tool == nil || server.Tool != nil {
-					t.Errorf("%d and %d connections, %d refused, tools %v and %v", client.Connections, server.Connections, server.Refused, client.Tool, server.Tool)
-				}
+				must.True(t, client.Connections == flows && server.Connections == flows && server.Refused == 0 && client.Tool != nil && server.Tool == nil,
+					"%d and %d connections, %d refused, tools %v and %v", client.Connections, server.Connections, server.Refused, client.Tool, server.Tool)
 				if client.Received != client.Messages*3000 || client.Received > server.Sent || SentBy(client, server) != server.Received || server.Received == 0 {
 					t.Errorf("%d responses, %d bytes received of %d sent, %d sent", client.Messages, client.Received, server.Sent, SentBy(client, server))
 				}
@@ -289,13 +273,9 @@ func TestProblems(t *testing.T) {
 // A trial by a tool is never run in slices, and the catalog lists what exists.
 func TestRegistry(t *testing.T) {
 	for _, tool := range All() {
-		if len(tool.Kinds) == 0 {
-			t.Errorf("%s supports nothing", tool.Name)
-		}
+		must.True(t, len(tool.Kinds) != 0, "%s supports nothing", tool.Name)
 		for _, kind := range tool.Kinds {
-			if !slices.Contains(ForWorkload(kind), tool.Name) {
-				t.Errorf("%s is not among the tools for %s", tool.Name, kind)
-			}
+			must.True(t, slices.Contains(ForWorkload(kind), tool.Name), "%s is not among the tools for %s", tool.Name, kind)
 			w := must.Get(For(traffic.Params{Workload: study.Workload{Tool: tool.Name, Kind: kind}}))(t)
 			if _, ok := w.(traffic.Sliced); ok {
 				t.Errorf("%s by %s could run in slices", kind, tool.Name)

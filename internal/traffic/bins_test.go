@@ -19,9 +19,7 @@ func TestBinCounter(t *testing.T) {
 	}{{0, 1}, {999 * time.Millisecond, 2}, {time.Second, 4}, {1099 * time.Millisecond, 8}, {1100 * time.Millisecond, 16}, {1249 * time.Millisecond, 32}, {1250 * time.Millisecond, 64}} {
 		b.Add(e.at, e.n)
 	}
-	if b.Total != 127 || b.Window != 60 || !slices.Equal(b.Bins, []int64{12, 16, 32}) {
-		t.Errorf("%+v", b)
-	}
+	must.True(t, b.Total == 127 && b.Window == 60 && slices.Equal(b.Bins, []int64{12, 16, 32}), "%+v", b)
 	must.Equal(t, []float64{240, 320, 1280}, Series(p, []*BinCounter{b, b}))
 }
 

@@ -20,16 +20,12 @@ func TestDistributions(t *testing.T) {
 	server := Report{Datagrams: &Datagrams{Delay: delay, Variation: NewDistribution()}}
 	metrics := map[string]float64{"rtt_p50": rtt.Quantile(0.5), "delay_p50": delay.Quantile(0.5)}
 	got := Distributions(Params{}, client, server, metrics)
-	if len(got) != 2 || got[0].Of != "rtt" || got[1].Of != "delay" {
-		t.Fatalf("%+v", got)
-	}
+	must.Require(t, len(got) == 2 && got[0].Of == "rtt" && got[1].Of == "delay", "%+v", got)
 	for i, own := range []*Distribution{rtt, delay} {
 		must.EqualFor(t, got[i].Of, float64(10000), got[i].Count())
 		for _, q := range []float64{0.01, 0.5, 0.99, 1} {
 			want, have := own.Quantile(q), got[i].Quantile(q)
-			if have < want || math.Abs(have/want-1) > got[i].Resolution+0.01 {
-				t.Errorf("%s: quantile %g is %g, want %g", got[i].Of, q, have, want)
-			}
+			must.True(t, have >= want && math.Abs(have/want-1) <= got[i].Resolution+0.01, "%s: quantile %g is %g, want %g", got[i].Of, q, have, want)
 		}
 	}
 	must.EqualFor(t, "reversed", 1, len(Distributions(Params{Workload: study.Workload{Direction: study.Reverse}}, client, server, metrics)))

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"tare/internal/testkit/must"
 )
 
 // FuzzShares checks that the values of --margin and --fail-on are an error, or a share between 0 and 1 and a word of the list.
@@ -15,12 +17,8 @@ func FuzzShares(f *testing.F) {
 	f.Add("-0.1\n", "refused")
 	f.Fuzz(func(t *testing.T, margin, failOn string) {
 		v, err := share(margin)
-		if err == nil && (math.IsNaN(v) || v <= 0 || v >= 1) {
-			t.Errorf("%q is a share of %g", margin, v)
-		}
+		must.True(t, err != nil || !math.IsNaN(v) && v > 0 && v < 1, "%q is a share of %g", margin, v)
 		g, err := gateOf([]string{failOn})
-		if err == nil && (len(g.on) != 1 || !strings.Contains("worse lost cannot_tell refused", g.on[0])) {
-			t.Errorf("%q is %+v", failOn, g)
-		}
+		must.True(t, err != nil || len(g.on) == 1 && strings.Contains("worse lost cannot_tell refused", g.on[0]), "%q is %+v", failOn, g)
 	})
 }

@@ -126,9 +126,7 @@ func TestCheckJUnit(t *testing.T) {
 		t.Fatalf("exit code %d\n%s", code, text)
 	}
 	got := lines(t, string(must.Get(os.ReadFile(out))(t)))
-	if len(got) == 0 || strings.Contains(strings.Join(got, "\n"), "failed") {
-		t.Errorf("%q", got)
-	}
+	must.True(t, len(got) != 0 && !strings.Contains(strings.Join(got, "\n"), "failed"), "%q", got)
 	const limit = "nothing.tcp_rr.time <= +5us"
 	if code, text := runCheck(t, "--limit", limit, "--junit", out, run); code != command.ExitIncomplete {
 		t.Fatalf("exit code %d\n%s", code, text)

@@ -18,8 +18,7 @@ import (
 
 // Who can be asked: somebody at a terminal for input and output alike, without earlier runs.
 func TestFirstRun(t *testing.T) {
-	master, slave, err := pty.Open()
-	must.Do(t, err)
+	master, slave := must.Get2(pty.Open())(t)
 	defer master.Close()
 	defer slave.Close()
 	must.Do(t, pty.Setsize(slave, &pty.Winsize{Rows: 40, Cols: 100}))
@@ -50,8 +49,7 @@ func TestFirstRun(t *testing.T) {
 func TestAskTraffic(t *testing.T) {
 	for typed, want := range map[string]string{"\n": "", "": "", "2\n": "database", " web \n": "web", "x\n99\n1\n": "web", "dns": "dns"} {
 		var said bytes.Buffer
-		got, err := askTraffic(t.Context(), command.Streams{Stdin: strings.NewReader(typed), Stdout: &said, Stderr: &said})
-		must.Do(t, err)
+		got := must.Get(askTraffic(t.Context(), command.Streams{Stdin: strings.NewReader(typed), Stdout: &said, Stderr: &said}))(t)
 		must.EqualFor(t, typed, want, got)
 		must.Contain(t, said.String(), "Which traffic is yours?", "1 web", "6 dns", "  Enter ")
 		if lines := strings.Count(said.String(), "\n"); lines > 24 {
@@ -67,18 +65,14 @@ func TestAskTraffic(t *testing.T) {
 	defer r.Close()
 	defer w.Close()
 	_, err = askTraffic(ctx, command.Streams{Stdin: r, Stderr: new(bytes.Buffer)})
-	if command.ExitCode(err) != command.ExitInterrupted {
-		t.Errorf("interrupted: %v", err)
-	}
+	must.True(t, command.ExitCode(err) == command.ExitInterrupted, "interrupted: %v", err)
 }
 
 // The default of the question is what the studies have that a run chooses itself.
 func TestFirstWorkloads(t *testing.T) {
 	for _, name := range []string{"default", "docker", "engine"} {
 		src, ok := studies.Builtin(name)
-		if !ok {
-			t.Fatalf("there is no study %s", name)
-		}
+		must.Require(t, ok, "there is no study %s", name)
 		for _, kind := range firstWorkloads() {
 			must.Contain(t, string(src), "\n  - "+kind)
 		}

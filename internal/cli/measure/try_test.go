@@ -42,9 +42,7 @@ func TestRankTries(t *testing.T) {
 	var out bytes.Buffer
 	must.Do(t, printTries(&out, "netns/vxlan", ranked))
 	must.Contain(t, out.String(), "against netns/vxlan (transaction_rate of tcp_rr)", "c: on  +20 % (+19 .. +21)  better", "c: on, permanently:\n  sysctl c\nIt gives up: what c did.")
-	if strings.Contains(out.String(), "sysctl b") || strings.Contains(out.String(), "sysctl e") {
-		t.Error("a setting that harms is advised")
-	}
+	must.True(t, !strings.Contains(out.String(), "sysctl b") && !strings.Contains(out.String(), "sysctl e"), "a setting that harms is advised")
 	out.Reset()
 	concludeTries(&out, "netns/vxlan", ranked)
 	must.Equal(t, "\nc: on helps netns/vxlan most: transaction_rate of tcp_rr +20 % (+19 .. +21). 5 settings and pairs were tried; 1 helps.\n", out.String())

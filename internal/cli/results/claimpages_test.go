@@ -42,8 +42,7 @@ const (
 func TestClaimPages(t *testing.T) {
 	all := must.Get(commands{runs: rundir.Reader{Hosts: selection.New(command.Streams{})}}.builtinClaims(nil))(t)
 	runs := unpacked(t)
-	all, broken, err := takeOutcomes(all, runs)
-	must.Do(t, err)
+	all, broken := must.Get2(takeOutcomes(all, runs))(t)
 	if len(broken) > 0 {
 		t.Error(unreadable(broken, runs))
 	}
@@ -69,9 +68,7 @@ func TestClaimPages(t *testing.T) {
 			must.Do(t, errors.Join(os.MkdirAll(claimsDir, 0o755), os.WriteFile(file, []byte(text), 0o644)))
 		}
 		have, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatalf("%v; `make claims` writes it", err)
-		}
+		must.Do(must.Named(t, "`make claims` writes it"), err)
 		if d := diff.Diff(string(have), text); d != "" {
 			t.Errorf("%s is not what the recorded runs show; `make claims` (-file +runs):\n%s", file, d)
 		}
@@ -105,12 +102,8 @@ func unpacked(t *testing.T) string {
 		}
 		return errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, name), text, 0o600))
 	})
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		t.Fatal(err)
-	}
-	if size > recordedSize {
-		t.Errorf("the recorded runs have %d bytes, more than %d: record fewer blocks", size, recordedSize)
-	}
+	must.Require(t, err == nil || errors.Is(err, fs.ErrNotExist), "%v", err)
+	must.True(t, size <= recordedSize, "the recorded runs have %d bytes, more than %d: record fewer blocks", size, recordedSize)
 	return to
 }
 
@@ -121,9 +114,8 @@ func checkRecorded(t *testing.T, runs string, all []result.StudyClaims) {
 	dirs := must.Get(os.ReadDir(runs))(t)
 	for _, d := range dirs {
 		path := filepath.Join(runs, d.Name())
-		if !slices.ContainsFunc(all, func(s result.StudyClaims) bool { return s.Run == path && s.Study == d.Name() }) {
-			t.Errorf("%s/%s is not shown: it is not complete, or of other claims than those of the built-in study; record it again with scripts/record-claims", recordedDir, d.Name())
-		}
+		must.True(t, slices.ContainsFunc(all, func(s result.StudyClaims) bool { return s.Run == path && s.Study == d.Name() }),
+			"%s/%s is not shown: it is not complete, or of other claims than those of the built-in study; record it again with scripts/record-claims", recordedDir, d.Name())
 		dir, err := store.Open(path)
 		if err != nil {
 			t.Errorf("%s: %v", d.Name(), err)
@@ -215,8 +207,6 @@ func TestClaimPage(t *testing.T) {
 	text := claimPage(t, s, result.Run{Claims: s.Claims, Trials: result.Tally{OK: 40}, Tare: result.Build{Version: "1.0"}})
 	must.Contain(t, text, "Run on 2026-08-01 12:00:00 UTC, profile standard, 40 valid trials, on kernel 6.18, Some CPU, by tare 1.0.", "0.90 (0.88-0.92) | holds; it is so |", "- **Ports cost nothing:** Another kernel.", "[trials.ndjson.gz](runs/ports/trials.ndjson.gz)")
 	must.Contain(t, text, "cannot tell 1 further claim of the study")
-	if strings.Contains(text, undecided.Claim) {
-		t.Errorf("the page has a claim that is not decided:\n%s", text)
-	}
+	must.True(t, !strings.Contains(text, undecided.Claim), "the page has a claim that is not decided:\n%s", text)
 	must.Contain(t, galleryPage([]result.StudyClaims{s}), "| [ports](ports.md) | Ports | 1 | 0 | 1 |")
 }

@@ -69,19 +69,14 @@ func TestTakeOutcomes(t *testing.T) {
 	must.Do(t, errors.Join(dir.WriteSession(result.Session{Run: result.Run{Schema: result.Schema, ID: "later"}}), dir.Close()))
 
 	all := []result.StudyClaims{{Study: "ports", Claims: []result.Claim{statedClaim()}}, {Study: "sdn", Claims: []result.Claim{statedClaim()}}, {Study: "empty", Claims: []result.Claim{statedClaim()}}}
-	got, broken, err := takeOutcomes(all, top)
-	must.Do(t, err)
+	got, broken := must.Get2(takeOutcomes(all, top))(t)
 	if c := got[0]; filepath.Base(c.Run) != "newest that counts" || len(c.Claims) != 1 || c.Claims[0].Reason != "newest" || c.Machine != "kernel 6.18, Some CPU" || c.Started.Minute() != 2 {
 		t.Errorf("of ports: %+v", c)
 	}
 	for _, c := range got[1:] {
-		if c.Run != "" || c.Claims[0].Outcome != "" {
-			t.Errorf("of a study that was not run, or without a valid trial: %+v", c)
-		}
+		must.True(t, c.Run == "" && c.Claims[0].Outcome == "", "of a study that was not run, or without a valid trial: %+v", c)
 	}
-	if all[0].Run != "" || all[0].Claims[0].Outcome != "" {
-		t.Error("the argument was changed")
-	}
+	must.True(t, all[0].Run == "" && all[0].Claims[0].Outcome == "", "the argument was changed")
 	if text := unreadable(broken, top); len(broken) != 2 || text != "2 runs cannot be read: broken1, broken2; tare ls "+command.Quote(top)+" says why" {
 		t.Errorf("broken: %q, %q", broken, text)
 	}
@@ -120,9 +115,7 @@ func TestPrintClaims(t *testing.T) {
 		t.Errorf("without a directory of runs:\n%s%s", text, errs)
 	}
 	err := commands{}.printClaims(all, claimsFlags{runs: filepath.Join(top, "none"), format: "text"})
-	if command.ExitCode(err) != command.ExitUsage {
-		t.Errorf("a directory that does not exist: %v", err)
-	}
+	must.True(t, command.ExitCode(err) == command.ExitUsage, "a directory that does not exist: %v", err)
 }
 
 // The first screen is the table of claims with --claims, and counts them without. What cannot be shown is refused before anything
@@ -148,9 +141,8 @@ func TestReportClaims(t *testing.T) {
 		shown.SilenceErrors, shown.SilenceUsage = true, true
 		shown.SetArgs(c.args)
 		err := shown.Execute()
-		if command.ExitCode(err) != c.code || !strings.Contains(fmt.Sprint(err), c.err) || !strings.Contains(out.String(), c.want) || strings.Contains(out.String(), c.not) {
-			t.Errorf("%q: %v\n%s", c.args, err, out.String())
-		}
+		must.True(t, command.ExitCode(err) == c.code && strings.Contains(fmt.Sprint(err), c.err) && strings.Contains(out.String(), c.want) && !strings.Contains(out.String(), c.not),
+			"%q: %v\n%s", c.args, err, out.String())
 		if _, err := os.Stat(filepath.Join(c.args[len(c.args)-1], store.PageFile)); (err == nil) != (c.code == 0) {
 			t.Errorf("%q: the page: %v", c.args, err)
 		}
@@ -168,13 +160,9 @@ func TestClaimsAreStated(t *testing.T) {
 	}
 	must.Equal(t, want, len(all))
 	for _, s := range all {
-		if s.Title == "" || s.Command != "tare run "+s.Study+" --claims" || len(s.Claims) == 0 {
-			t.Errorf("%+v", s)
-		}
+		must.True(t, s.Title != "" && s.Command == "tare run "+s.Study+" --claims" && len(s.Claims) != 0, "%+v", s)
 		for _, c := range s.Claims {
-			if c.ID == "" || c.Claim == "" || c.Outcome != "" {
-				t.Errorf("%s: %+v", s.Study, c)
-			}
+			must.True(t, c.ID != "" && c.Claim != "" && c.Outcome == "", "%s: %+v", s.Study, c)
 		}
 	}
 }

@@ -26,8 +26,6 @@ func TestClaimsOutcome(t *testing.T) {
 		{command.ExitIncomplete, "3 claims: 2 cannot be told (b, c)", claims(result.ClaimHolds, result.ClaimCannotTell, "")},
 	} {
 		err := ClaimsOutcome(c.claims)
-		if command.ExitCode(err) != c.code || err.Error() != c.want {
-			t.Errorf("%v; want %d, %s", err, c.code, c.want)
-		}
+		must.True(t, command.ExitCode(err) == c.code && err.Error() == c.want, "%v; want %d, %s", err, c.code, c.want)
 	}
 }

@@ -35,9 +35,7 @@ func TestSuitabilities(t *testing.T) {
 		var got []string
 		for _, s := range suitabilities(warnings, c.load) {
 			got = append(got, s.Verdict)
-			if s.Why == "" || (s.Verdict == suitable) != (len(s.Because) == 0) && s.Verdict != unknownNow {
-				t.Errorf("%v: no reason: %+v", c.codes, s)
-			}
+			must.True(t, s.Why != "" && ((s.Verdict == suitable) == (len(s.Because) == 0) || s.Verdict == unknownNow), "%v: no reason: %+v", c.codes, s)
 		}
 		must.Equal(t, c.want, strings.Join(got, " | "))
 	}

@@ -24,9 +24,7 @@ func TestPrintFound(t *testing.T) {
 		"docker 99 unknown unknown unknown unknown unknown no unix:///x",
 		"unix:///y - - - - - - - permission denied",
 	} {
-		if i >= len(got) || strings.Join(strings.Fields(got[i]), " ") != want {
-			t.Errorf("line %d of %q, want %q", i+1, got, want)
-		}
+		must.True(t, i < len(got) && strings.Join(strings.Fields(got[i]), " ") == want, "line %d of %q, want %q", i+1, got, want)
 	}
 }
 
@@ -34,7 +32,5 @@ func TestPrintFound(t *testing.T) {
 func TestNamedPodmanIsListed(t *testing.T) {
 	t.Setenv(private.PodmanVariable, "/nonexistent/podman")
 	f, found := podmanHere(t.Context())
-	if !found || f.Use != "podman modes" || f.Error == "" {
-		t.Errorf("found %t: %+v", found, f)
-	}
+	must.True(t, found && f.Use == "podman modes" && f.Error != "", "found %t: %+v", found, f)
 }

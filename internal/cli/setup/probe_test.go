@@ -79,11 +79,7 @@ func TestProbeGivenUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, p := range (commands{Streams: command.Streams{Stderr: &bytes.Buffer{}}, hosts: selection.Hosts{Target: driver.Target{Drivers: driver.Registry{d}}}}).probe(ctx, []string{"try/ok-0", "try/net:mine"}) {
-		if p.Status != probedFailed || p.Reason != "context canceled" {
-			t.Errorf("%+v", p)
-		}
+		must.True(t, p.Status == probedFailed && p.Reason == "context canceled", "%+v", p)
 	}
-	if d.most.Load() > 0 {
-		t.Error("a mode was tried")
-	}
+	must.True(t, d.most.Load() <= 0, "a mode was tried")
 }

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tare/internal/engine"
+	"tare/internal/testkit/must"
 )
 
 func TestFreeAddresses(t *testing.T) {
@@ -35,9 +36,7 @@ func TestFreeAddresses(t *testing.T) {
 		for _, a := range tt.want {
 			want = append(want, addr(a))
 		}
-		if !slices.Equal(got, want) || shared != tt.shared {
-			t.Errorf("%s: %v, %t; want %v, %t", tt.name, got, shared, want, tt.shared)
-		}
+		must.True(t, slices.Equal(got, want) && shared == tt.shared, "%s: %v, %t; want %v, %t", tt.name, got, shared, want, tt.shared)
 	}
 }
 

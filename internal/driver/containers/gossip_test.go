@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tare/internal/driver/remote"
+	"tare/internal/testkit/must"
 )
 
 // Endpoints that do not hear of each other join again until they do or the time is over;
@@ -51,9 +52,8 @@ func TestAcquaint(t *testing.T) {
 				defer cancel()
 			}
 			times, err := AwaitGossip(ctx, tt.within, meet, func(context.Context) error { return tt.again })
-			if !errors.Is(err, tt.want) || times != tt.times || !slices.Equal(waits, tt.waits) {
-				t.Errorf("%d times again, after waits of %v: %v; want %d, %v, %v", times, waits, err, tt.times, tt.waits, tt.want)
-			}
+			must.True(t, errors.Is(err, tt.want) && times == tt.times && slices.Equal(waits, tt.waits),
+				"%d times again, after waits of %v: %v; want %d, %v, %v", times, waits, err, tt.times, tt.waits, tt.want)
 		})
 	}
 }

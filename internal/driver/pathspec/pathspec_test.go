@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"strings"
 	"testing"
 
 	"tare/internal/driver"
@@ -51,9 +50,7 @@ func TestSnapshotAndProof(t *testing.T) {
 	want := driver.Counters{"a/eth0.tx_bytes": 10, "a/eth0.rx_bytes": 20, "a/server.veth.tx_bytes": 0, "a/server.veth.rx_bytes": 0,
 		"a/lo.tx_bytes": 0, "a/lo.rx_bytes": 0, "a/rule.packets": 7}
 	must.Equal(t, want, before)
-	if on.reads != 1 {
-		t.Errorf("one stack was read %d times for a snapshot", on.reads)
-	}
+	must.True(t, on.reads == 1, "one stack was read %d times for a snapshot", on.reads)
 	on.links["eth0"] = pathspec.Link{TxBytes: 10 + 1<<20, RxBytes: 20}
 	on.links["veth1a2b"] = pathspec.Link{RxBytes: 3 << 20}
 	after := must.Get(p.Snapshot(t.Context()))(t)
@@ -62,13 +59,9 @@ func TestSnapshotAndProof(t *testing.T) {
 	must.Do(t, path.Prove(before, after, carried))
 	after["a/lo.tx_bytes"] = 1 << 20
 	err := path.Prove(before, after, carried)
-	if err == nil || !strings.Contains(err.Error(), "the path of x/y is not proven: counter a/lo.tx_bytes") {
-		t.Errorf("traffic on a way round: %v", err)
-	}
+	must.FailFor(t, "traffic on a way round", err, "the path of x/y is not proven: counter a/lo.tx_bytes")
 	delete(on.links, "veth1a2b")
-	if _, err := p.Snapshot(t.Context()); err == nil || !strings.Contains(err.Error(), "server.veth in a") {
-		t.Errorf("a device that has gone: %v", err)
-	}
+	must.FailFor(t, "a device that has gone", must.Err(p.Snapshot(t.Context())), "server.veth in a")
 }
 
 func TestEndsAndTopology(t *testing.T) {
@@ -89,9 +82,7 @@ func TestEndsAndTopology(t *testing.T) {
 		names = append(names, pair.Client.Name, pair.Server.Name)
 	}
 	must.Equal(t, []string{"a", "b/server", "a#2", "b/server2"}, names)
-	if got := p.Pairs()[0].Server.Dial[0].String(); got != "192.0.2.1:5201" {
-		t.Errorf("the server is dialled at %s", got)
-	}
+	must.EqualFor(t, "the server is dialled at", "192.0.2.1:5201", p.Pairs()[0].Server.Dial[0].String())
 	p.SetSteps(pathspec.ProcessStep(a), pathspec.WithFacts(pathspec.DeviceStep(a, pathspec.Device{Name: "eth0"}), result.Fact{Name: "more", Value: "1"}),
 		pathspec.RuleStep(a, "nat", "DNAT"), pathspec.ProcessStep(box))
 	top := must.Get(p.Topology())(t)
@@ -102,9 +93,7 @@ func TestEndsAndTopology(t *testing.T) {
 		{ID: "n3", Kind: "process", Host: "b", Sandbox: "server", Label: "process x 2"},
 	}
 	must.Equal(t, want, top.Nodes)
-	if len(top.Edges) != 3 {
-		t.Errorf("%d edges", len(top.Edges))
-	}
+	must.EqualFor(t, "edges", 3, len(top.Edges))
 }
 
 // The topology shows which counters verify a step, and what must be idle besides the path.

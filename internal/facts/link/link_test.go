@@ -130,9 +130,7 @@ link_counters_updated: unknown: the driver does not tell
 	elsewhere := text("tun0")
 	must.Contain(t, elsewhere, "link_below: a device of another network namespace\n", "link_qdisc: unknown: refused\n", "link_steering: unknown: /sys shows")
 	gone := collect(files(), "none", server)
-	if len(gone) != len(Names()) || gone[0].Value != "none" {
-		t.Errorf("of a device that is gone: %v", gone)
-	}
+	must.True(t, len(gone) == len(Names()) && gone[0].Value == "none", "of a device that is gone: %v", gone)
 	for i, f := range gone {
 		if f.Name != Names()[i] || i > 0 && f.Value != "unknown: no such device" {
 			t.Errorf("of a device that is gone: %v", f)
@@ -145,9 +143,7 @@ func TestStackBelowEnds(t *testing.T) {
 	facts := collect(files(), "x", func(name string) (here.LinkDetails, error) {
 		return here.LinkDetails{Name: name, Kind: "bridge", Lower: []string{name}}, nil
 	})
-	if n := strings.Count(facts[2].Value, " on "); n != maxBelow-1 {
-		t.Errorf("%s: %d", facts[2].Value, n)
-	}
+	must.EqualFor(t, facts[2].Value, maxBelow-1, strings.Count(facts[2].Value, " on "))
 }
 
 // An interrupt belongs to a device by its name, not by a longer one.
@@ -155,13 +151,9 @@ func TestBelongs(t *testing.T) {
 	for word, want := range map[string]bool{
 		"eth0": true, "eth0-rx-0": true, "i40e-eth0-TxRx-3": true, "mlx5_comp1@pci:eth0": true, "eth01": false, "veth0": false, "eth0_x": false, "": false,
 	} {
-		if got := belongs(word, "eth0"); got != want {
-			t.Errorf("%q: %t", word, got)
-		}
+		must.EqualFor(t, word, want, belongs(word, "eth0"))
 	}
-	if belongs("eth0", "") {
-		t.Error("a device without a name has interrupts")
-	}
+	must.True(t, !belongs("eth0", ""), "a device without a name has interrupts")
 }
 
 // FuzzInterrupts checks that the interrupts found are lines of the table with a part of the
@@ -171,9 +163,7 @@ func FuzzInterrupts(f *testing.F) {
 	f.Add("1:\n:\n-5: eth0\n99999999999999999999: eth0", "eth0")
 	f.Fuzz(func(t *testing.T, table, device string) {
 		for _, n := range named(table, device, "") {
-			if device == "" || !strings.Contains(table, device) {
-				t.Fatalf("interrupt %d of %q is not in %q", n, device, table)
-			}
+			must.Require(t, device != "" && strings.Contains(table, device), "interrupt %d of %q is not in %q", n, device, table)
 		}
 	})
 }

@@ -49,16 +49,11 @@ func freePort(t *testing.T) uint16 {
 func TestFirstAnswer(t *testing.T) {
 	p := follow(t, 0, 0, nil)
 	got := must.Get(p.Wait(t.Context()))(t)
-	if got.Connect <= 0 || got.FirstByte < got.Connect || got.First200 < got.FirstByte || got.Connect < got.Sandbox || got.Own < 0 || got.Attempts < 1 {
-		t.Errorf("times %+v", got)
-	}
-	client, server, err := p.Exchange(t.Context())
-	must.Do(t, err)
+	must.True(t, got.Connect > 0 && got.FirstByte >= got.Connect && got.First200 >= got.FirstByte && got.Connect >= got.Sandbox && got.Own >= 0 && got.Attempts >= 1, "times %+v", got)
+	client, server := must.Get2(p.Exchange(t.Context()))(t)
 	carried := driver.CarriedBy(client, server)
 	for _, f := range []driver.Flow{carried.Forward, carried.Reverse} {
-		if f.Payload != messages*messageSize || f.Wire < f.Payload || f.Segments < messages || f.Connections != 0 || f.Unbounded {
-			t.Errorf("carried %+v", f)
-		}
+		must.True(t, f.Payload == messages*messageSize && f.Wire >= f.Payload && f.Segments >= messages && f.Connections == 0 && !f.Unbounded, "carried %+v", f)
 	}
 }
 
@@ -67,9 +62,7 @@ func TestServerLate(t *testing.T) {
 	const late = 300 * time.Millisecond
 	p := follow(t, 0, 0, func(p *Probe) { p.ServerLate(late) })
 	got := must.Get(p.Wait(t.Context()))(t)
-	if got.Connect-got.Sandbox < late.Seconds() || got.Attempts < 2 {
-		t.Errorf("a server that listens %s late was reached in %+v", late, got)
-	}
+	must.True(t, got.Connect-got.Sandbox >= late.Seconds() && got.Attempts >= 2, "a server that listens %s late was reached in %+v", late, got)
 }
 
 // A process that accepts connections before the server does has answered the SYN, not the request.
@@ -103,11 +96,8 @@ func TestAcceptedByAnother(t *testing.T) {
 	}()
 	p := follow(t, at, front.Addr().(*net.TCPAddr).AddrPort().Port(), nil)
 	got := must.Get(p.Wait(t.Context()))(t)
-	if got.Attempts <= closed || got.FirstByte <= got.Connect {
-		t.Errorf("after %d connections that were closed: %+v", closed, got)
-	}
-	_, _, err := p.Exchange(t.Context())
-	must.Do(t, err)
+	must.True(t, got.Attempts > closed && got.FirstByte > got.Connect, "after %d connections that were closed: %+v", closed, got)
+	must.Get2(p.Exchange(t.Context()))(t)
 }
 
 // What is no request of the probe is not answered.
@@ -151,9 +141,7 @@ func TestNotReached(t *testing.T) {
 	nobody.Clock.LabBegins()
 	nobody.Clock.Pair(here, here, addresses(0), addresses(0))
 	cancel()
-	if _, err := nobody.Wait(t.Context()); err == nil {
-		t.Error("a server that never listened was reached")
-	}
+	must.FailFor(t, "a server that never listened was reached", must.Err(nobody.Wait(t.Context())))
 }
 
 func TestTimes(t *testing.T) {

@@ -3,6 +3,8 @@ package clock
 import (
 	"testing"
 	"time"
+
+	"tare/internal/testkit/must"
 )
 
 // The clock advances in steps that are far shorter than a round trip, keeps the time, and is read
@@ -17,9 +19,7 @@ func TestClock(t *testing.T) {
 		}
 		shortest = min(shortest, step)
 	}
-	if shortest <= 0 || shortest > 20*time.Microsecond {
-		t.Errorf("the clock advances in steps of %s", shortest)
-	}
+	must.True(t, shortest > 0 && shortest <= 20*time.Microsecond, "the clock advances in steps of %s", shortest)
 	// The runtime's clock may advance in ticks.
 	const tick = 20 * time.Millisecond
 	outer := time.Now()

@@ -44,9 +44,7 @@ func TestRecovery(t *testing.T) {
 		{"answers again for too short a time", binsOf(1003*ms, 1950*ms), 0, false},
 	} {
 		after, back := recovery(c.bins, event, end, 1000)
-		if after != c.after || back != c.back {
-			t.Errorf("%s: back %t after %s, want %t after %s", c.what, back, after, c.back, c.after)
-		}
+		must.True(t, after == c.after && back == c.back, "%s: back %t after %s, want %t after %s", c.what, back, after, c.back, c.after)
 	}
 	half := binsOf(end, end)
 	for i := 101; i < len(half); i++ {
@@ -139,7 +137,5 @@ func TestEventSeen(t *testing.T) {
 // near fails unless got is within 1 ms of want.
 func near(t *testing.T, what string, want, got float64) {
 	t.Helper()
-	if got < want-0.0011 || got > want+0.0011 {
-		t.Errorf("%s: %g s, want %g", what, got, want)
-	}
+	must.True(t, got >= want-0.0011 && got <= want+0.0011, "%s: %g s, want %g", what, got, want)
 }

@@ -169,9 +169,7 @@ func TestOtherProtocols(t *testing.T) {
 	} {
 		for _, response := range []bool{false, true} {
 			_, _, err := reader(response).Read([]byte(x.text))
-			if !errors.Is(err, ErrNotHTTP) {
-				t.Errorf("%s: %v", what, err)
-			}
+			must.True(t, errors.Is(err, ErrNotHTTP), "%s: %v", what, err)
 			must.Contain(t, err.Error(), "it does not speak HTTP/1: "+x.names)
 		}
 	}
@@ -182,15 +180,11 @@ func TestOtherProtocols(t *testing.T) {
 		"long":  {strings.Repeat("x", 2*long), `it starts with "xxx`},
 	} {
 		_, _, err := NewResponseReader(maxBody).Read([]byte(x.text))
-		if !errors.Is(err, ErrNotHTTP) {
-			t.Errorf("%s: %v", what, err)
-		}
+		must.True(t, errors.Is(err, ErrNotHTTP), "%s: %v", what, err)
 		must.Contain(t, err.Error(), x.names)
 	}
 	_, _, err := NewRequestReader(maxBody).Read([]byte("EHLO me\n"))
-	if !errors.Is(err, ErrNotHTTP) {
-		t.Error(err)
-	}
+	must.True(t, errors.Is(err, ErrNotHTTP), "%v", err)
 }
 
 // Responses that a client refuses.
@@ -275,16 +269,12 @@ func TestWritten(t *testing.T) {
 	q = append(q, "hello"...)
 	must.Equal(t, []message{{Head: "POST /", Body: 5, Keeps: true}}, read(reader(false), q))
 	theirs := must.Get(http.ReadRequest(bufio.NewReader(bytes.NewReader(q))))(t)
-	if theirs.Host != "[::1]:80" || theirs.Header.Get("X") != "y" || theirs.ContentLength != 5 {
-		t.Errorf("%+v", theirs)
-	}
+	must.True(t, theirs.Host == "[::1]:80" && theirs.Header.Get("X") == "y" && theirs.ContentLength == 5, "%+v", theirs)
 	s := Response{Status: 403, Fields: []Field{{"X", "y"}}, Body: 2, Close: true}.Append(nil)
 	s = append(s, "no"...)
 	must.Equal(t, []message{{Head: "Forbidden", Body: 2}}, read(reader(true), s))
 	answer := must.Get(http.ReadResponse(bufio.NewReader(bytes.NewReader(s)), nil))(t)
-	if answer.Status != "403 Forbidden" || !answer.Close || answer.ContentLength != 2 {
-		t.Errorf("%+v", answer)
-	}
+	must.True(t, answer.Status == "403 Forbidden" && answer.Close && answer.ContentLength == 2, "%+v", answer)
 	must.Equal(t, "GET / HTTP/1.1\r\nHost: a\r\n\r\n", string(Request{Method: "GET", Target: "/", Host: "a"}.Append(nil)))
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"tare/internal/testkit/must"
 )
 
 // FuzzRead checks that neither end fails but with an Error of one line, takes little memory, and reads the same however its input is cut.
@@ -55,14 +57,10 @@ func FuzzRead(f *testing.F) {
 				t.Errorf("%d bytes sent to %d, %d streams", out, len(sent), e.conn.Open())
 			}
 			for _, text := range e.lost {
-				if strings.ContainsAny(text, "\n\r") || len(text) > 600 {
-					t.Errorf("%q", text)
-				}
+				must.True(t, !strings.ContainsAny(text, "\n\r") && len(text) <= 600, "%q", text)
 			}
 			seen[i] = fmt.Sprint(err, e.whole, e.parts, e.lost, e.heads, e.conn.Bytes())
 		}
-		if seen[0] != seen[1] && !strings.Contains(seen[0]+seen[1], "does not speak") {
-			t.Errorf("in one piece: %s\nin several: %s", seen[0], seen[1])
-		}
+		must.True(t, seen[0] == seen[1] || strings.Contains(seen[0]+seen[1], "does not speak"), "in one piece: %s\nin several: %s", seen[0], seen[1])
 	})
 }

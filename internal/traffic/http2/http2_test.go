@@ -276,9 +276,8 @@ func TestMalformed(t *testing.T) {
 				t.Errorf("%s takes %d bytes", name, used)
 			}
 			of, ok := errors.AsType[*Error](err)
-			if !ok || of.Code != x.code || !strings.Contains(of.Text, x.text) || strings.Contains(of.Text, "\n") {
-				t.Errorf("%s, %d bytes at once: %v, %v; want %v with %q", name, piece, of, err, x.code, x.text)
-			}
+			must.True(t, ok && of.Code == x.code && strings.Contains(of.Text, x.text) && !strings.Contains(of.Text, "\n"),
+				"%s, %d bytes at once: %v, %v; want %v with %q", name, piece, of, err, x.code, x.text)
 			if again := e.conn.Read([]byte("x")); !errors.Is(again, err) {
 				t.Errorf("%s, later: %v", name, again)
 			}
@@ -315,9 +314,7 @@ func TestMalformedRequests(t *testing.T) {
 			e := newEnd(true, response(10))
 			must.Do(t, e.conn.Read(p.Bytes()))
 			must.EqualFor(t, fmt.Sprint(fields), []any{[]string{want}, 1}, []any{e.lost, len(e.whole)})
-			if !bytes.Contains(e.conn.Pending(), appendReset(nil, 1, ProtocolError)) {
-				t.Errorf("%v: the stream was not reset", fields)
-			}
+			must.True(t, bytes.Contains(e.conn.Pending(), appendReset(nil, 1, ProtocolError)), "%v: the stream was not reset", fields)
 		}
 	}
 }
@@ -446,9 +443,7 @@ func TestPeerWithoutTable(t *testing.T) {
 			blocks = append(blocks, string(h.HeaderBlockFragment()))
 		}
 	}
-	if len(blocks) != 4 || len(blocks[1]) >= len(blocks[0]) || blocks[2][0] != 0x20 || blocks[2][1:] != blocks[3] {
-		t.Errorf("%q", blocks)
-	}
+	must.True(t, len(blocks) == 4 && len(blocks[1]) < len(blocks[0]) && blocks[2][0] == 0x20 && blocks[2][1:] == blocks[3], "%q", blocks)
 }
 
 // A block means the same whether it is decoded or known, in any order of blocks that change the table and of others.
@@ -469,15 +464,11 @@ func TestKnownBlocks(t *testing.T) {
 		got, _, err := d.decode(responseBlock, b.Bytes())
 		plain.recent = [2]decoded{}
 		want, _, err2 := plain.decode(responseBlock, b.Bytes())
-		if err != nil || err2 != nil || before != d.hpack {
-			t.Fatal(err, err2)
-		}
+		must.Require(t, err == nil && err2 == nil && before == d.hpack, "%v %v", err, err2)
 		must.Equal(t, fmt.Sprint(want.fields), fmt.Sprint(got.fields))
 		if slices.ContainsFunc(d.recent[:], func(r decoded) bool { return r.head == got }) {
 			known++
 		}
 	}
-	if known < 500 {
-		t.Errorf("%d blocks were known", known)
-	}
+	must.True(t, known >= 500, "%d blocks were known", known)
 }

@@ -100,8 +100,7 @@ func joined(t *testing.T, c *Client, s *Server, most int) (client, server *Strea
 func TestPinned(t *testing.T) {
 	s := must.Get(NewServer(HTTP1, token, false))(t)
 	for _, most := range []int{0, 7} {
-		client, server, err := joined(t, NewClient(HTTP1, token, false), s, most)
-		must.Do(t, err)
+		client, server := must.Get2(joined(t, NewClient(HTTP1, token, false), s, most))(t)
 		written := make(chan error, 1)
 		go func() {
 			_, err := client.Write(bytes.Repeat([]byte("x"), 100_000))
@@ -132,9 +131,7 @@ func TestPinned(t *testing.T) {
 // The certificate has no secret, and its key is not that of another.
 func TestCertificate(t *testing.T) {
 	a, b := must.Get(Certificate(token, time.Now()))(t), must.Get(Certificate(token, time.Now()))(t)
-	if bytes.Equal(a.Certificate[0], b.Certificate[0]) || bytes.Contains(a.Certificate[0], []byte(token)) {
-		t.Error("two certificates are the same, or one has the token")
-	}
+	must.True(t, !bytes.Equal(a.Certificate[0], b.Certificate[0]) && !bytes.Contains(a.Certificate[0], []byte(token)), "two certificates are the same, or one has the token")
 	x, y := must.Get(x509.ParseCertificate(a.Certificate[0]))(t), must.Get(x509.ParseCertificate(b.Certificate[0]))(t)
 	must.Do(t, check(token, []*x509.Certificate{x}, time.Now()))
 	must.Do(t, check(token, []*x509.Certificate{x}, time.Now().Add(100*lifetime))) // clocks differ
@@ -152,8 +149,7 @@ func TestClose(t *testing.T) {
 	s := must.Get(NewServer(HTTP1, token, true))(t)
 	c := NewClient(HTTP1, token, true)
 	for _, resumed := range []bool{false, true} {
-		client, server, err := joined(t, c, s, 0)
-		must.Do(t, err)
+		client, server := must.Get2(joined(t, c, s, 0))(t)
 		go func() {
 			_, _ = server.Write([]byte("x"))
 			server.Close()
@@ -215,9 +211,7 @@ func FuzzStrangers(f *testing.F) {
 	_ = tls.Client(hello, &tls.Config{InsecureSkipVerify: true}).HandshakeContext(context.Background())
 	f.Add(hello.Bytes(), true)
 	server, err := NewServer(HTTP1, token, true)
-	if err != nil {
-		f.Fatal(err)
-	}
+	must.Do(f, err)
 	f.Fuzz(func(t *testing.T, sent []byte, toServer bool) {
 		var err error
 		c := &stranger{sent: sent}
@@ -226,12 +220,8 @@ func FuzzStrangers(f *testing.F) {
 		} else {
 			_, err = NewClient(HTTP1, token, false).Open(t.Context(), c)
 		}
-		if err == nil || len(err.Error()) > 400 || strings.ContainsAny(err.Error(), "\n\r\x00") {
-			t.Errorf("%q gives %v", sent, err)
-		}
-		if c.got > 1<<16 {
-			t.Errorf("%q is answered with %d bytes", sent, c.got)
-		}
+		must.True(t, err != nil && len(err.Error()) <= 400 && !strings.ContainsAny(err.Error(), "\n\r\x00"), "%q gives %v", sent, err)
+		must.True(t, c.got <= 1<<16, "%q is answered with %d bytes", sent, c.got)
 	})
 }
 

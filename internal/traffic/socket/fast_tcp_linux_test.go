@@ -23,9 +23,7 @@ func TestFullAndEmptySocket(t *testing.T) {
 	sent := 0
 	for {
 		n, err := from.Write(buf)
-		if n < 0 {
-			t.Fatalf("%d bytes were written (%v)", n, err)
-		}
+		must.Require(t, n >= 0, "%d bytes were written (%v)", n, err)
 		sent += n
 		if errors.Is(err, ErrAgain) {
 			break
@@ -41,7 +39,5 @@ func TestFullAndEmptySocket(t *testing.T) {
 		}
 		must.Do(t, err)
 	}
-	if sent == 0 || sent != received {
-		t.Errorf("%d bytes sent, %d received", sent, received)
-	}
+	must.True(t, sent != 0 && sent == received, "%d bytes sent, %d received", sent, received)
 }

@@ -5,6 +5,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"tare/internal/testkit/must"
 )
 
 // gVisor fills in TCP_INFO as a whole and counts next to nothing in it: what it does not count is
@@ -27,8 +29,6 @@ func TestSentryVersion(t *testing.T) {
 		"Linux version 6.1.0-18-cloud-amd64 (debian-kernel@lists.debian.org) #1 SMP Debian (2024-02-01)\n": false,
 		"": false,
 	} {
-		if got := isSentry(version); got != want {
-			t.Errorf("%q: %t", version, got)
-		}
+		must.EqualFor(t, version, want, isSentry(version))
 	}
 }

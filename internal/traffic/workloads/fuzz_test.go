@@ -8,6 +8,7 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 	"tare/internal/testkit/studytest"
 	"tare/internal/traffic"
 )
@@ -33,9 +34,7 @@ func FuzzReports(f *testing.F) {
 			}
 			metrics, _ := w.Metrics(p, client, server)
 			for name := range metrics {
-				if !slices.ContainsFunc(known, func(m result.Metric) bool { return m.Name == name }) {
-					t.Errorf("%s gives %q, which is no metric", p.Kind, name)
-				}
+				must.True(t, slices.ContainsFunc(known, func(m result.Metric) bool { return m.Name == name }), "%s gives %q, which is no metric", p.Kind, name)
 			}
 			traffic.Distributions(p, client, server, metrics)
 		}

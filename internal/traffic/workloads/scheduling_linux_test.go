@@ -45,9 +45,7 @@ func await(t *testing.T, what string, n int) {
 		if got == n {
 			return
 		}
-		if time.Now().After(end) {
-			t.Fatalf("%s: %d threads have real-time priority, want %d", what, got, n)
-		}
+		must.Require(t, !time.Now().After(end), "%s: %d threads have real-time priority, want %d", what, got, n)
 	}
 }
 

@@ -32,9 +32,7 @@ func TestWaitNeedsSchedule(t *testing.T) {
 			got := problems(w)
 			switch {
 			case !exchanges && !datagrams:
-				if !strings.Contains(got, spec.Kind+" does not take "+key) {
-					t.Errorf("%s with %s: %s", spec.Kind, key, got)
-				}
+				must.True(t, strings.Contains(got, spec.Kind+" does not take "+key), "%s with %s: %s", spec.Kind, key, got)
 			case exchanges:
 				if want := "workloads[0]." + key + ": "; !strings.HasPrefix(got, want) || !strings.Contains(got, "has no schedule without transaction_rate; set it or remove "+key) {
 					t.Errorf("%s with %s and no rate: %s", spec.Kind, key, got)

@@ -4,15 +4,14 @@ import (
 	"testing"
 
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // Every workload has everything that the study file and the reports need.
 func TestRegistry(t *testing.T) {
 	for _, w := range All() {
 		s := w.Spec()
-		if s.Kind == "" || s.Title == "" || len(s.Params) == 0 {
-			t.Errorf("spec %+v", s)
-		}
+		must.True(t, s.Kind != "" && s.Title != "" && len(s.Params) != 0, "spec %+v", s)
 		if m, ok := result.MetricNamed(s.Metric); !ok || !m.Primary {
 			t.Errorf("%s has the main metric %q", s.Kind, s.Metric)
 		}
@@ -22,7 +21,5 @@ func TestRegistry(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Named("tcp_nothing"); err == nil {
-		t.Error("an unknown workload was found")
-	}
+	must.FailFor(t, "an unknown workload was found", must.Err(Named("tcp_nothing")))
 }

@@ -14,13 +14,10 @@ import (
 func TestClaimFigure(t *testing.T) {
 	in := model.New(reports.Claimed())
 	f, ok := claimFigure(in.Run.Claims, claimRows(in.Run.Claims))
-	if !ok || len(f.Panels) != 1 || len(f.Panels[0].Rows) != 4 {
-		t.Fatalf("drawn: %v, %+v", ok, f)
-	}
+	must.Require(t, ok && len(f.Panels) == 1 && len(f.Panels[0].Rows) == 4, "drawn: %v, %+v", ok, f)
 	rows := f.Panels[0].Rows
-	if rows[0].Heading != "tcp-same" || *rows[0].Estimate != 0.992 || *rows[0].Interval != [2]float64{0.97, 1.01} || *rows[1].Estimate != 0.998 || rows[2].Interval != nil {
-		t.Errorf("rows %+v", rows)
-	}
+	must.True(t, rows[0].Heading == "tcp-same" && *rows[0].Estimate == 0.992 && *rows[0].Interval == [2]float64{0.97, 1.01} && *rows[1].Estimate == 0.998 && rows[2].Interval == nil,
+		"rows %+v", rows)
 	if _, ok := claimFigure(in.Run.Claims[2:], claimRows(in.Run.Claims[2:])); ok {
 		t.Error("a figure without a published ratio")
 	}

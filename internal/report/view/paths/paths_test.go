@@ -87,12 +87,8 @@ func TestOddTopologies(t *testing.T) {
 		d := Drawing(result.Mode{ID: name, Topology: c.in})
 		must.EqualFor(t, name+": stops", c.stops, len(d.Figure.Stops))
 		svg := d.Figure.Inline("x")
-		if !bytes.Equal(svg, Drawing(result.Mode{ID: name, Topology: c.in}).Figure.Inline("x")) {
-			t.Errorf("%s: two drawings differ", name)
-		}
-		if len(svg) > 100_000 || bytes.Contains(svg, []byte("NaN")) {
-			t.Errorf("%s: %d bytes", name, len(svg))
-		}
+		must.True(t, bytes.Equal(svg, Drawing(result.Mode{ID: name, Topology: c.in}).Figure.Inline("x")), "%s: two drawings differ", name)
+		must.True(t, len(svg) <= 100_000 && !bytes.Contains(svg, []byte("NaN")), "%s: %d bytes", name, len(svg))
 	}
 	for name, in := range map[string]*result.Topology{"none": nil, "empty": {}} {
 		if svg, d := topologyFigure(result.Mode{ID: name, Topology: in}, "x"); svg != nil || d != nil {

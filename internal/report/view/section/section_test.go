@@ -25,9 +25,7 @@ func TestLostAreBounded(t *testing.T) {
 func TestConcurrency(t *testing.T) {
 	in := reports.Concurrent()
 	v := model.New(in)
-	if len(v.Concurrencies) != 1 || len(v.Sweeps) != 0 {
-		t.Fatalf("%d curves and %d sweeps of loads", len(v.Concurrencies), len(v.Sweeps))
-	}
+	must.Require(t, len(v.Concurrencies) == 1 && len(v.Sweeps) == 0, "%d curves and %d sweeps of loads", len(v.Concurrencies), len(v.Sweeps))
 	c := v.Concurrencies[0]
 	values, ratios := values(c), ratios(c)
 	if n := len(values.Plane.Lanes[0].Lines); n != 3 || len(values.Plane.Lanes[0].Lines[0].Points) != 5 || len(values.Plane.Lanes[0].Flags) != 1 {

@@ -19,9 +19,7 @@ func TestRemoved(t *testing.T) {
 	} {
 		l := partCosts{PartCosts: result.PartCosts{Metric: c.metric}, scale: wording.ScaleFor("s/transaction", 1e-5)}
 		change, interval := l.removed(&result.Amount{Value: c.value, CI: &result.Interval{c.value - 0.02e-6, c.value + 0.02e-6}})
-		if got := change + " " + interval; got != want {
-			t.Errorf("%g: %q, want %q", c.value, got, want)
-		}
+		must.EqualFor(t, c.value, want, change+" "+interval)
 	}
 	if change, interval := (partCosts{}).removed(nil); change != wording.Unknown || interval != "" {
 		t.Errorf("unknown: %q %q", change, interval)
@@ -37,7 +35,5 @@ func TestAdviceFollowsRemovals(t *testing.T) {
 	must.Equal(t, 2, len(c.avoidable(l)))
 	c.Removals = []result.PartCost{{Parts: []string{"bridge"}, Verdict: result.Better}, {Parts: []string{"dnat"}, Verdict: result.Worse}}
 	got := c.avoidable(l)
-	if len(got) != 1 || got[0].About[0] != "dnat" {
-		t.Errorf("advice %+v", got)
-	}
+	must.True(t, len(got) == 1 && got[0].About[0] == "dnat", "advice %+v", got)
 }

@@ -156,9 +156,7 @@ func sources(t *testing.T) []file {
 		files = append(files, f)
 		return nil
 	}))
-	if len(files) < 50 {
-		t.Fatalf("only %d source files were found", len(files))
-	}
+	must.Require(t, len(files) >= 50, "only %d source files were found", len(files))
 	return files
 }
 
@@ -192,9 +190,7 @@ func TestImportsPointDownwards(t *testing.T) {
 		for _, name := range f.imports {
 			for prefix, pkgs := range only {
 				may := slices.ContainsFunc(strings.Fields(pkgs), func(pkg string) bool { return within(f.dir, pkg) })
-				if strings.HasPrefix(name, prefix) && !may && !test {
-					t.Errorf("%s imports %s, which only %s may import", f.path, name, pkgs)
-				}
+				must.True(t, !strings.HasPrefix(name, prefix) || may || test, "%s imports %s, which only %s may import", f.path, name, pkgs)
 			}
 			to, ours := strings.CutPrefix(name, "tare/")
 			if !ours {
@@ -203,16 +199,12 @@ func TestImportsPointDownwards(t *testing.T) {
 			if test {
 				continue // a test may import any tier
 			}
-			if tier(to) < from {
-				t.Errorf("%s imports %s, which is in a higher tier", f.path, to)
-			}
+			must.True(t, tier(to) >= from, "%s imports %s, which is in a higher tier", f.path, to)
 			if f.dir == "internal/process" && to == "internal/timelimit" {
 				continue // how long a killed process may take is the same everywhere
 			}
 			for _, rule := range forbidden {
-				if within(f.dir, rule.from) && forbids(rule.to, to) && !within(to, rule.from) {
-					t.Errorf("%s imports %s: %s", f.path, to, rule.why)
-				}
+				must.True(t, !within(f.dir, rule.from) || !forbids(rule.to, to) || within(to, rule.from), "%s imports %s: %s", f.path, to, rule.why)
 			}
 			if d, ok := driverOf(f.dir); ok {
 				if other, ok := driverOf(to); ok && other != d {
@@ -236,12 +228,10 @@ func TestDriversConform(t *testing.T) {
 	conforms := regexp.MustCompile(`drivertest\.Conformance\(t, |\.Conforms\(t, `)
 	for _, r := range hosts.Drivers() {
 		files := must.Get(filepath.Glob("internal/driver/" + r.Name + "/*_test.go"))(t)
-		if !slices.ContainsFunc(files, func(file string) bool {
+		must.True(t, slices.ContainsFunc(files, func(file string) bool {
 			text, err := os.ReadFile(file)
 			return err == nil && conforms.Match(text)
-		}) {
-			t.Errorf("internal/driver/%s has no conformance test", r.Name)
-		}
+		}), "internal/driver/%s has no conformance test", r.Name)
 	}
 }
 
@@ -269,9 +259,7 @@ func TestAgentLinksLittle(t *testing.T) {
 		}
 	}
 	for m := range modulesOfAgents {
-		if !found[m] {
-			t.Errorf("the agent does not link %s: remove it from modulesOfAgents", m)
-		}
+		must.True(t, found[m], "the agent does not link %s: remove it from modulesOfAgents", m)
 	}
 }
 
@@ -282,9 +270,7 @@ func TestUnusedMethodsAreNotLinked(t *testing.T) {
 	link := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-dumpdep", "-o", filepath.Join(t.TempDir(), "tare"), "./cmd/tare")
 	link.Env = append(os.Environ(), "GOOS=linux", "CGO_ENABLED=0")
 	out := must.Get(link.CombinedOutput())(t)
-	if !strings.Contains(string(out), "main.main -> ") {
-		t.Fatalf("the linker has not told what calls what: %.200s", out)
-	}
+	must.Require(t, strings.Contains(string(out), "main.main -> "), "the linker has not told what calls what: %.200s", out)
 	for line := range strings.Lines(string(out)) {
 		if by, _, ok := strings.Cut(line, " <ReflectMethod>"); ok {
 			t.Errorf("%s looks up methods by name: find what calls it with `go build -ldflags=-dumpdep ./cmd/tare`", by)
@@ -303,8 +289,7 @@ func TestPages(t *testing.T) {
 	}
 	for name, path := range pages {
 		text := must.Get(os.ReadFile(path))(must.Named(t, fmt.Sprintf("%s has no page", name)))
-		if !strings.HasPrefix(string(text), "# "+name+"\n") && !strings.Contains(string(text), "| `"+name+"`") && !strings.Contains(string(text), ", `"+name+"`") {
-			t.Errorf("%s is not titled %q, nor has it a row for it", path, name)
-		}
+		must.True(t, strings.HasPrefix(string(text), "# "+name+"\n") || strings.Contains(string(text), "| `"+name+"`") || strings.Contains(string(text), ", `"+name+"`"),
+			"%s is not titled %q, nor has it a row for it", path, name)
 	}
 }

@@ -26,9 +26,7 @@ func programs(t *testing.T) map[string]string {
 		}
 		return err
 	})
-	if err != nil || len(found) < 2 {
-		t.Fatalf("found the programs %v: %v", found, err)
-	}
+	must.Require(t, err == nil && len(found) >= 2, "found the programs %v: %v", found, err)
 	return found
 }
 
@@ -53,9 +51,7 @@ func recorded(t *testing.T, dir, name string) (sums map[string]string, compiler 
 func TestObjectIsOfItsSource(t *testing.T) {
 	for program, dir := range programs(t) {
 		sums, compiler := recorded(t, dir, program)
-		if compiler == "" {
-			t.Errorf("%s.sha256 does not tell the compiler", program)
-		}
+		must.True(t, compiler != "", "%s.sha256 does not tell the compiler", program)
 		for _, suffix := range []string{".bpf.c", "_bpfel.go", "_bpfel.o"} {
 			name := program + suffix
 			data := must.Get(os.ReadFile(filepath.Join(dir, name)))(t)

@@ -89,17 +89,11 @@ func TestLinks(t *testing.T) {
 				t.Errorf("%s links to %s, which does not exist", path, to)
 				continue
 			}
-			if anchor != "" && !slices.Contains(headings[target], anchor) {
-				t.Errorf("%s links to %s, and %s has no such heading", path, to, target)
-			}
+			must.True(t, anchor == "" || slices.Contains(headings[target], anchor), "%s links to %s, and %s has no such heading", path, to, target)
 		}
 	}
 	for path := range pages {
-		if strings.HasPrefix(path, "docs/") && !linkedTo[path] {
-			t.Errorf("no page links to %s", path)
-		}
+		must.True(t, !strings.HasPrefix(path, "docs/") || linkedTo[path], "no page links to %s", path)
 	}
-	if n < 300 {
-		t.Errorf("only %d links were found", n)
-	}
+	must.True(t, n >= 300, "only %d links were found", n)
 }

@@ -39,9 +39,7 @@ func TestModeDrawings(t *testing.T) {
 	}
 	files := must.Get(filepath.Glob("docs/modes/figures/*.svg"))(t)
 	for _, f := range files {
-		if !want[filepath.Base(f)] {
-			t.Errorf("%s belongs to no mode", f)
-		}
+		must.True(t, want[filepath.Base(f)], "%s belongs to no mode", f)
 	}
 }
 
@@ -69,9 +67,7 @@ func drawing(t *testing.T, m driver.Mode) {
 	file := filepath.Join("docs/modes/figures", svgOf(m.ID))
 	generated(t, file, string(svg))
 	page, err := os.ReadFile(filepath.Join("docs/modes", pageOf(m.ID)))
-	if err != nil {
-		t.Error(err)
-	}
+	must.True(t, err == nil, "%v", err)
 	if !strings.Contains(string(page), "](figures/"+svgOf(m.ID)+")") {
 		t.Errorf("the page of %s does not show figures/%s", m.ID, svgOf(m.ID))
 	}

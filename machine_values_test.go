@@ -90,11 +90,7 @@ func TestMachineValues(t *testing.T) {
 		must.Do(t, lines.Err(), file.Close())
 	}
 	for name := range seen {
-		if !described(name) {
-			t.Errorf("%s of a recorded trial is not described", name)
-		}
+		must.True(t, described(name), "%s of a recorded trial is not described", name)
 	}
-	if constants < 10 || len(seen) < 15 {
-		t.Fatalf("%d constants, %d recorded names", constants, len(seen))
-	}
+	must.Require(t, constants >= 10 && len(seen) >= 15, "%d constants, %d recorded names", constants, len(seen))
 }

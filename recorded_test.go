@@ -114,9 +114,7 @@ func setupScreen(t *testing.T) string {
 	r := report.Prepare(in)
 	must.Do(t, errors.Join(r.Overview(&screen, report.TextOptions{Width: report.MaxWidth}), r.Text(&full, report.TextOptions{Width: report.MaxWidth})))
 	_, times, found := strings.Cut(full.String(), "\nHow long a set-up takes\n")
-	if !found {
-		t.Fatal("the report has no percentiles")
-	}
+	must.Require(t, found, "the report has no percentiles")
 	times, _, _ = strings.Cut(times, "\n\n")
 	return screen.String() + "\n$ tare report --full " + dir + "\n" + cut + "How long a set-up takes\n" + times + "\n" + cut
 }
@@ -176,9 +174,7 @@ func unpackedRuns(t *testing.T) string {
 		must.Do(t, os.MkdirAll(filepath.Dir(file), 0o755))
 		return os.WriteFile(file, text, 0o600)
 	}))
-	if size > recordedSize {
-		t.Errorf("the recorded runs have %d bytes, more than %d: record fewer blocks", size, recordedSize)
-	}
+	must.True(t, size <= recordedSize, "the recorded runs have %d bytes, more than %d: record fewer blocks", size, recordedSize)
 	return to
 }
 
@@ -208,14 +204,10 @@ func generatedBelow(t *testing.T, file, heading, want string) {
 	const begin, end = "<!-- generated: make drawings -->\n", "<!-- end -->\n"
 	text := string(must.Get(os.ReadFile(file))(t))
 	at := strings.Index(text, heading)
-	if at < 0 {
-		t.Fatalf("%s has no %q", file, heading)
-	}
+	must.Require(t, at >= 0, "%s has no %q", file, heading)
 	before, rest, one := strings.Cut(text[at:], begin)
 	_, after, two := strings.Cut(rest, end)
-	if !one || !two {
-		t.Fatalf("%s has no %q and %q", file, begin, end)
-	}
+	must.Require(t, one && two, "%s has no %q and %q", file, begin, end)
 	generated(t, file, text[:at]+before+begin+want+end+after)
 }
 
@@ -240,9 +232,7 @@ func TestNamespacesPage(t *testing.T) {
 			rows++
 		}
 	}
-	if rows < 8 {
-		t.Fatalf("%d rows: the run lacks modes", rows)
-	}
+	must.Require(t, rows >= 8, "%d rows: the run lacks modes", rows)
 	generatedPart(t, "docs/modes/netns.md", out.String())
 }
 

@@ -45,9 +45,8 @@ func readRecipe(t *testing.T) recipe {
 	text := must.Get(os.ReadFile(".goreleaser.yaml"))(t)
 	var r recipe
 	must.Do(t, yaml.Unmarshal(text, &r))
-	if len(r.Builds) != 1 || len(r.Archives) != 1 || len(r.Packages) != 1 || len(r.Images) != 1 {
-		t.Fatalf("%d builds, %d archives, %d packages, %d images; want 1 of each", len(r.Builds), len(r.Archives), len(r.Packages), len(r.Images))
-	}
+	must.Require(t, len(r.Builds) == 1 && len(r.Archives) == 1 && len(r.Packages) == 1 && len(r.Images) == 1,
+		"%d builds, %d archives, %d packages, %d images; want 1 of each", len(r.Builds), len(r.Archives), len(r.Packages), len(r.Images))
 	return r
 }
 
@@ -56,9 +55,7 @@ func variable(t *testing.T, name string) string {
 	t.Helper()
 	text := must.Get(os.ReadFile("Makefile"))(t)
 	m := regexp.MustCompile(`(?m)^` + name + ` :?= (.*)$`).FindSubmatch(text)
-	if m == nil {
-		t.Fatalf("the Makefile has no variable %s", name)
-	}
+	must.Require(t, m != nil, "the Makefile has no variable %s", name)
 	return string(m[1])
 }
 
@@ -78,9 +75,7 @@ func TestReleaseBuildsAsTheMakefile(t *testing.T) {
 	slices.Sort(b.Targets)
 	must.EqualFor(t, "systems", systems, strings.Split(strings.ReplaceAll(strings.Join(b.Targets, " "), "_", "/"), " "))
 	for _, p := range r.Images[0].Platforms {
-		if !slices.Contains(systems, p) {
-			t.Errorf("the image has the platform %s, which is not built", p)
-		}
+		must.True(t, slices.Contains(systems, p), "the image has the platform %s, which is not built", p)
 	}
 	must.Get(os.Stat(r.Images[0].Dockerfile))(t)
 }
@@ -113,9 +108,7 @@ func TestReleaseMade(t *testing.T) {
 			must.Do(t, os.CopyFS(filepath.Join(elsewhere, dir), os.DirFS(dir)))
 		}
 		there := build(t, elsewhere, filepath.Join(elsewhere, "tare"))
-		if !bytes.Equal(here, there) {
-			t.Errorf("two builds of the same sources differ: %d and %d bytes", len(here), len(there))
-		}
+		must.True(t, bytes.Equal(here, there), "two builds of the same sources differ: %d and %d bytes", len(here), len(there))
 		if at, err := os.Getwd(); err != nil || bytes.Contains(here, []byte(at)) {
 			t.Errorf("the program contains the path of its sources, %s (%v)", at, err)
 		}
@@ -144,13 +137,9 @@ func listed(t *testing.T, binary string) {
 	}
 	must.Equal(t, len(got), len(ids))
 	info, err := buildinfo.ReadFile(binary)
-	if err != nil || len(info.Deps) < 20 {
-		t.Fatalf("%v: %v", err, info)
-	}
+	must.Require(t, err == nil && len(info.Deps) >= 20, "%v: %v", err, info)
 	for _, m := range info.Deps {
-		if !slices.Contains(got, m.Path+" "+m.Version) {
-			t.Errorf("%s %s is linked into the program and is not in the SBOM", m.Path, m.Version)
-		}
+		must.True(t, slices.Contains(got, m.Path+" "+m.Version), "%s %s is linked into the program and is not in the SBOM", m.Path, m.Version)
 	}
 }
 
@@ -181,9 +170,7 @@ func installed(t *testing.T, made string) {
 
 	for _, format := range []string{"deb", "rpm"} {
 		p := r.Packages[0]
-		if !slices.Contains(p.Formats, format) {
-			t.Errorf("the release has no %s", format)
-		}
+		must.True(t, slices.Contains(p.Formats, format), "the release has no %s", format)
 		packed := []string{strings.TrimPrefix(p.Bindir, "/usr/") + "/" + r.Builds[0].Binary}
 		for _, c := range p.Contents {
 			if c.Packager != "" && c.Packager != format {
@@ -208,9 +195,7 @@ func installed(t *testing.T, made string) {
 			if format == "deb" { // Debian's zsh has a place for packages
 				file = strings.Replace(file, "zsh/site-functions", "zsh/vendor-completions", 1)
 			}
-			if !slices.Contains(packed, file) {
-				t.Errorf("the %s lacks %s, which make install installs", format, file)
-			}
+			must.True(t, slices.Contains(packed, file), "the %s lacks %s, which make install installs", format, file)
 		}
 	}
 	for _, f := range r.Archives[0].Files {
@@ -232,9 +217,7 @@ func sourcesOf(t *testing.T, made, pattern string) []string {
 		pattern = filepath.Join(made, below)
 	}
 	found, err := filepath.Glob(pattern)
-	if err != nil || len(found) == 0 {
-		t.Errorf("the release includes %s, which does not exist (%v)", pattern, err)
-	}
+	must.True(t, err == nil && len(found) != 0, "the release includes %s, which does not exist (%v)", pattern, err)
 	return found
 }
 

@@ -32,9 +32,7 @@ func TestRunFilesPage(t *testing.T) {
 		done[name] = true
 		todo = append(todo, m.describe(&page, name)...)
 	}
-	if len(done) < 40 {
-		t.Fatalf("only %d types", len(done))
-	}
+	must.Require(t, len(done) >= 40, "only %d types", len(done))
 	page.WriteString(machineSection())
 	generated(t, "docs/run-files.md", page.String())
 }

@@ -9,6 +9,7 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 	"tare/internal/traffic/workloads"
 	"tare/studies"
 )
@@ -100,9 +101,7 @@ func TestWorkloadsPage(t *testing.T) {
 	for _, w := range workloads.Offered() {
 		spec := w.Spec()
 		metric, known := result.MetricNamed(spec.Metric)
-		if !known {
-			t.Errorf("%s has the metric %q, which is none", spec.Kind, spec.Metric)
-		}
+		must.True(t, known, "%s has the metric %q, which is none", spec.Kind, spec.Metric)
 		table += fmt.Sprintf("| [%s](%s.md) | %s | %s |\n", spec.Kind, spec.Kind, cell(spec.StandsFor), strings.ToLower(metric.Title))
 	}
 	generatedPart(t, "docs/workloads/README.md", table)

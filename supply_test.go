@@ -95,9 +95,7 @@ func TestReleaseVulnerabilities(t *testing.T) {
 			}
 			check.Env = append(os.Environ(), "SYSTEMS=linux/amd64 linux/arm64", "GOVULNCHECK="+program)
 			out, err := check.CombinedOutput()
-			if (err != nil) != c.fails || !strings.Contains(string(out), c.want) {
-				t.Errorf("%v, want %q, failure %v:\n%s", err, c.want, c.fails, out)
-			}
+			must.True(t, (err != nil) == c.fails && strings.Contains(string(out), c.want), "%v, want %q, failure %v:\n%s", err, c.want, c.fails, out)
 			if n := strings.Count(string(out), "not checked"); n > 1 || n == 1 && strings.Count(string(out), "\n") > 2 {
 				t.Errorf("that nothing was checked is not one line:\n%s", out)
 			}

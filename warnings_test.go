@@ -85,14 +85,10 @@ func TestWarningPages(t *testing.T) {
 	}
 	known := map[warning.Code]bool{}
 	for _, e := range warning.All() {
-		if known[e.Code] {
-			t.Errorf("%s is in the registry twice", e.Code)
-		}
+		must.True(t, !known[e.Code], "%s is in the registry twice", e.Code)
 		known[e.Code] = true
 	}
-	if len(known) < 90 {
-		t.Fatalf("only %d codes are in the registry", len(known))
-	}
+	must.Require(t, len(known) >= 90, "only %d codes are in the registry", len(known))
 }
 
 // Every warning takes its code from the registry, and every code of the registry is used.
@@ -127,8 +123,6 @@ func TestWarningsAreOfTheRegistry(t *testing.T) {
 		}
 	}
 	for code := range constants {
-		if !slices.ContainsFunc(all, func(e warning.Entry) bool { return string(e.Code) == code }) {
-			t.Errorf("warning.All lacks %s", code)
-		}
+		must.True(t, slices.ContainsFunc(all, func(e warning.Entry) bool { return string(e.Code) == code }), "warning.All lacks %s", code)
 	}
 }

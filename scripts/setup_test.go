@@ -157,9 +157,7 @@ func TestSetUp(t *testing.T) {
 				m.fake(tt.other, "")
 			}
 			code, out, errs := m.run("scripts/setup-tests", strings.Fields(tt.args)...)
-			if code != tt.code || !strings.Contains(errs, tt.says) {
-				t.Errorf("exit status %d, want %d, and %q on stderr", code, tt.code, tt.says)
-			}
+			must.True(t, code == tt.code && strings.Contains(errs, tt.says), "exit status %d, want %d, and %q on stderr", code, tt.code, tt.says)
 			var named []string
 			for line := range strings.Lines(errs) {
 				if rest, ok := strings.CutPrefix(line, "setup-tests: not set up: "); ok {
@@ -171,14 +169,11 @@ func TestSetUp(t *testing.T) {
 				t.Errorf("not set up are %q, want %q", named, want)
 			}
 			for program := range strings.FieldsSeq(tt.unpacked) {
-				if !slices.ContainsFunc(strings.Fields(out), func(dir string) bool { _, err := os.Stat(filepath.Join(dir, program)); return err == nil }) {
-					t.Errorf("%s is in none of the directories %q", program, out)
-				}
+				must.True(t, slices.ContainsFunc(strings.Fields(out), func(dir string) bool { _, err := os.Stat(filepath.Join(dir, program)); return err == nil }),
+					"%s is in none of the directories %q", program, out)
 			}
 			for _, line := range strings.Fields(out) {
-				if !filepath.IsAbs(line) {
-					t.Errorf("stdout has %q, which is no directory", line)
-				}
+				must.True(t, filepath.IsAbs(line), "stdout has %q, which is no directory", line)
 			}
 			if installs := m.asked("-y"); len(installs) > 0 {
 				t.Errorf("installed without --yes: %q", installs)
@@ -244,9 +239,7 @@ func TestInstall(t *testing.T) {
 		t.Errorf("with sudo: exit status %d, calls %q", code, m.asked("-y"))
 	}
 	got, err := os.ReadFile(filepath.Join(m.dir, "cache/installed/packages"))
-	if err != nil || string(got) != "openvswitch-switch\n" {
-		t.Errorf("recorded is %q, %v", got, err)
-	}
+	must.True(t, err == nil && string(got) == "openvswitch-switch\n", "recorded is %q, %v", got, err)
 }
 
 // A version of Kubernetes that is not pinned is named with those that are.
@@ -256,7 +249,5 @@ func TestSetUpKubernetesVersion(t *testing.T) {
 	m.env = []string{"TARE_KUBERNETES_VERSION=1.2"}
 	code, out, errs := m.run("scripts/setup-kubernetes")
 	want := "setup-kubernetes: no Kubernetes 1.2 is pinned: unset TARE_KUBERNETES_VERSION, or set it to one of: 1.33\n"
-	if code != 2 || out != "" || errs != want {
-		t.Errorf("exit status %d, stdout %q, stderr %q; want 2 and %q", code, out, errs, want)
-	}
+	must.True(t, code == 2 && out == "" && errs == want, "exit status %d, stdout %q, stderr %q; want 2 and %q", code, out, errs, want)
 }

@@ -51,9 +51,7 @@ esac
 			}
 			read := func(name string) string {
 				text, err := os.ReadFile(filepath.Join(dir, name))
-				if err != nil && !os.IsNotExist(err) {
-					t.Fatal(err)
-				}
+				must.Require(t, err == nil || os.IsNotExist(err), "%v", err)
 				return string(text)
 			}
 			list := strings.Fields(read("histories"))

@@ -15,14 +15,10 @@ import (
 // its comments.
 func TestDefault(t *testing.T) {
 	src, ok := studies.Builtin("default")
-	if !ok {
-		t.Fatal("there is no default study")
-	}
+	must.Require(t, ok, "there is no default study")
 	s, err := studyfile.Decode("default.yaml", src, catalog())
 	must.Do(t, err)
-	if s.Title == "" || s.Description == "" {
-		t.Error("no title or no description")
-	}
+	must.True(t, s.Title != "" && s.Description != "", "no title or no description")
 	s.Title, s.Description = "", ""
 	want := study.Study{
 		Name: "default", Profile: study.Quick,
@@ -35,16 +31,12 @@ func TestDefault(t *testing.T) {
 	if s, err = studyfile.Decode("default.yaml", []byte(example), catalog()); err != nil {
 		t.Fatalf("%v\n%s", err, example)
 	}
-	if s.Blocks == 0 || s.Lab.Offload == "" || len(s.Workloads) != 3 || s.Workloads[2].WriteSize == 0 {
-		t.Errorf("the examples were not read: %+v", s)
-	}
+	must.True(t, s.Blocks != 0 && s.Lab.Offload != "" && len(s.Workloads) == 3 && s.Workloads[2].WriteSize != 0, "the examples were not read: %+v", s)
 }
 
 func TestNames(t *testing.T) {
 	names := studies.Names()
-	if !slices.Contains(names, "default") || !slices.IsSorted(names) {
-		t.Errorf("names are %q", names)
-	}
+	must.True(t, slices.Contains(names, "default") && slices.IsSorted(names), "names are %q", names)
 	for _, name := range names {
 		src, ok := studies.Builtin(name)
 		if title, description := studyfile.Titles(src); !ok || title == "" || description == "" {

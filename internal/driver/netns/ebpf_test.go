@@ -26,9 +26,7 @@ func TestProgramsWithoutRights(t *testing.T) {
 	if os.Getenv(userNamespaceEnv) != "" {
 		err := netns.Driver{}.Probe(t.Context(), labdriver.Order{Order: driver.Order{Mode: "netns/ebpf"}})
 		u, lacking := driver.AsUnsupported(err)
-		if !lacking || !strings.Contains(u.Reason, "CAP_BPF and CAP_NET_ADMIN") {
-			t.Errorf("the probe says: %v", err)
-		}
+		must.True(t, lacking && strings.Contains(u.Reason, "CAP_BPF and CAP_NET_ADMIN"), "the probe says: %v", err)
 		return
 	}
 	self := must.Get(os.Executable())(t)
@@ -39,7 +37,5 @@ func TestProgramsWithoutRights(t *testing.T) {
 		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}}, GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
 	}
 	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "--- PASS: TestProgramsWithoutRights") {
-		t.Errorf("%v\n%s", err, out)
-	}
+	must.True(t, err == nil && strings.Contains(string(out), "--- PASS: TestProgramsWithoutRights"), "%v\n%s", err, out)
 }

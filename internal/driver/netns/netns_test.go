@@ -39,9 +39,7 @@ func TestRate(t *testing.T) {
 		s := drivertest.Provision(t, netns.Driver{}, mode, func(l *lab.Spec) { l.Rate = rate })
 		goodput := stream(t, s)
 		// The bucket's burst, and what the buffer of a receiver that got no CPU held, add to a short window.
-		if goodput > 2*rate || goodput < 0.1*rate {
-			t.Errorf("%s: %.3g bit/s over a limit of %.3g", mode, goodput, rate)
-		}
+		must.True(t, goodput <= 2*rate && goodput >= 0.1*rate, "%s: %.3g bit/s over a limit of %.3g", mode, goodput, rate)
 	}
 }
 
@@ -56,17 +54,15 @@ func TestOffloadOff(t *testing.T) {
 		after := must.Get(s.Lab.A.NS.Links().Stats(lab.Underlay))(t)
 		perPacket[on] = float64(after.TxBytes-before.TxBytes) / float64(after.TxPackets-before.TxPackets)
 	}
-	if perPacket[false] > lab.DefaultMTU+14 || perPacket[true] < 2*lab.DefaultMTU {
-		t.Errorf("bytes a packet: %.0f with offload off, %.0f with it on", perPacket[false], perPacket[true])
-	}
+	must.True(t, perPacket[false] <= lab.DefaultMTU+14 && perPacket[true] >= 2*lab.DefaultMTU,
+		"bytes a packet: %.0f with offload off, %.0f with it on", perPacket[false], perPacket[true])
 }
 
 // stream runs a short proven tcp_stream and returns its goodput in bit/s.
 func stream(t *testing.T, s *drivertest.Setup) float64 {
 	t.Helper()
 	p := drivertest.Params("tcp_stream")
-	client, server, err := s.Trial(t, p, false)
-	must.Do(t, err)
+	client, server := must.Get2(s.Trial(t, p, false))(t)
 	w := must.Get(workloads.Named(p.Kind))(t)
 	metrics, _ := w.Metrics(p, client, server)
 	return metrics["goodput"]

@@ -108,14 +108,10 @@ func TestParts(t *testing.T) {
 		}
 	}
 	for name := range impossible() {
-		if !found[name] {
-			t.Errorf("%s is not among the variants", name)
-		}
+		must.True(t, found[name], "%s is not among the variants", name)
 	}
 	for name := range same() {
-		if !found[name] {
-			t.Errorf("%s is not among the variants", name)
-		}
+		must.True(t, found[name], "%s is not among the variants", name)
 	}
 }
 
@@ -162,9 +158,7 @@ func TestMTUPart(t *testing.T) {
 				}
 			}
 			must.Equal(t, tt.want, strings.Join(mtus, " "))
-			if p.Underlay != nil && tt.mode == "netns/vxlan" && fmt.Sprint(p.Underlay.MTU) != mtus[len(mtus)-1] {
-				t.Errorf("the underlay is said to have an MTU of %d", p.Underlay.MTU)
-			}
+			must.True(t, p.Underlay == nil || tt.mode != "netns/vxlan" || fmt.Sprint(p.Underlay.MTU) == mtus[len(mtus)-1], "the underlay is said to have an MTU of %d", p.Underlay.MTU)
 		})
 	}
 	o := without(t, "netns/vxlan", 1, []string{"mtu"})

@@ -52,9 +52,7 @@ func TestShortcutsAreVoid(t *testing.T) {
 				}
 			}
 			before := s.Snapshot(t)
-			if err := s.Proof(t, before, []driver.Carried{shower(t, s, 2, 0, false, false)}); err != nil {
-				t.Fatalf("before the shortcut, datagrams: %v", err)
-			}
+			must.Do(must.Named(t, "before the shortcut, datagrams"), s.Proof(t, before, []driver.Carried{shower(t, s, 2, 0, false, false)}))
 			must.Do(t, tt.open(t, s))
 			s.WaitReachable(t)
 			for _, kind := range []string{"tcp_stream", "tcp_rr"} {

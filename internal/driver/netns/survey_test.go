@@ -20,31 +20,21 @@ func TestSurvey(t *testing.T) {
 		for _, stack := range drivertest.Provision(t, netns.Driver{}, mode, nil).Path.Stacks {
 			settings := must.Get(stack.Survey(t.Context()))(t)
 			stacks[mode] = append(stacks[mode], settings)
-			n, tracks, err := stack.ReadTracked(t.Context())
-			must.Do(t, err)
-			if tracks && (n.Max == 0 || n.Count > n.Max) {
-				t.Errorf("%s: %s tracks %+v", mode, stack.Name, n)
-			}
+			n, tracks := must.Get2(stack.ReadTracked(t.Context()))(t)
+			must.True(t, !tracks || n.Max != 0 && n.Count <= n.Max, "%s: %s tracks %+v", mode, stack.Name, n)
 		}
 	}
 	host := stacks["host"]
-	if len(host) != 2 || host[0].At != "a" || host[1].At != "b" {
-		t.Fatalf("host leads through %+v", host)
-	}
+	must.Require(t, len(host) == 2 && host[0].At == "a" && host[1].At == "b", "host leads through %+v", host)
 	for _, s := range host {
-		if len(s.Filters) > 0 || s.NoFilters != "" {
-			t.Errorf("in %s of host there is %+v %s", s.At, s.Filters, s.NoFilters)
-		}
+		must.True(t, len(s.Filters) == 0 && s.NoFilters == "", "in %s of host there is %+v %s", s.At, s.Filters, s.NoFilters)
 	}
 	published := stacks["netns/published"]
 	gateway := slices.IndexFunc(published, func(s driver.Settings) bool { return s.At == "b" })
 	server := slices.IndexFunc(published, func(s driver.Settings) bool { return s.At == "b/server" })
-	if gateway < 0 || server < 0 {
-		t.Fatalf("netns/published leads through %+v", published)
-	}
-	if !slices.ContainsFunc(published[gateway].Filters, func(f driver.Filter) bool { return f.Hook == "prerouting" && f.Rules > 0 }) {
-		t.Errorf("the gateway translates no addresses: %+v", published[gateway].Filters)
-	}
+	must.Require(t, gateway >= 0 && server >= 0, "netns/published leads through %+v", published)
+	must.True(t, slices.ContainsFunc(published[gateway].Filters, func(f driver.Filter) bool { return f.Hook == "prerouting" && f.Rules > 0 }),
+		"the gateway translates no addresses: %+v", published[gateway].Filters)
 	for _, name := range driver.SocketSettings() {
 		must.EqualFor(t, name, host[1].Sysctls[name], published[server].Sysctls[name])
 	}

@@ -34,8 +34,7 @@ const (
 func shower(t *testing.T, s *drivertest.Setup, flows int, from uint16, ipv6, echo bool) driver.Carried {
 	t.Helper()
 	clientNS, serverNS := both(s)
-	listen, dial, err := s.Path.Pairs[0].Server.Reach(ipv6)
-	must.Do(t, err)
+	listen, dial := must.Get2(s.Path.Pairs[0].Server.Reach(ipv6))(t)
 	server := socket(t, serverNS, func() (*net.UDPConn, error) { return net.ListenUDP("udp", net.UDPAddrFromAddrPort(listen)) })
 	dial = netip.AddrPortFrom(dial.Addr(), server.LocalAddr().(*net.UDPAddr).AddrPort().Port())
 	got := make(chan int64, 1)
@@ -75,9 +74,7 @@ func shower(t *testing.T, s *drivertest.Setup, flows int, from uint16, ipv6, ech
 	if echo {
 		answers.Sent, answers.Datagrams.Flows[0].Sent = answers.Received, arrived
 	}
-	if arrived < datagrams/2 {
-		t.Errorf("%d of %d datagrams arrived", arrived, flows*datagrams)
-	}
+	must.True(t, arrived >= datagrams/2, "%d of %d datagrams arrived", arrived, flows*datagrams)
 	return driver.CarriedBy(client, answers)
 }
 
@@ -157,7 +154,5 @@ func TestForget(t *testing.T) {
 		must.Equal(t, nil, s.Proof(t, before, []driver.Carried{shower(t, s, 2, from, false, true)}))
 	}
 	before := must.Get(s.Path.Snapshot(t.Context()))(t)
-	if s.Proof(t, before, []driver.Carried{shower(t, s, 2, from, false, true)}) == nil {
-		t.Error("the kernel had nothing to forget: nothing was tested")
-	}
+	must.True(t, s.Proof(t, before, []driver.Carried{shower(t, s, 2, from, false, true)}) != nil, "the kernel had nothing to forget: nothing was tested")
 }

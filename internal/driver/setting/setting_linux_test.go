@@ -179,14 +179,10 @@ func checkFacts(t *testing.T, facts []result.Fact, with map[string]string) {
 	missing := maps.Clone(with)
 	for _, f := range facts {
 		name, _ := strings.CutPrefix(f.Name, "with ")
-		if !strings.HasPrefix(f.Value, with[name]+" at ") {
-			t.Errorf("%s is %q, not of %q", f.Name, f.Value, with[name])
-		}
+		must.True(t, strings.HasPrefix(f.Value, with[name]+" at "), "%s is %q, not of %q", f.Name, f.Value, with[name])
 		delete(missing, name)
 	}
-	if len(missing) > 0 {
-		t.Errorf("no facts on %v", missing)
-	}
+	must.True(t, len(missing) == 0, "no facts on %v", missing)
 }
 
 // Each pair has its own devices, and a pair that is idle is not expected to show a setting.
@@ -286,8 +282,6 @@ func TestEverySettingIsTested(t *testing.T) {
 		}
 	}
 	for _, s := range setting.All() {
-		if !tested[s.Name] {
-			t.Errorf("%s is not tested", s.Name)
-		}
+		must.True(t, tested[s.Name], "%s is not tested", s.Name)
 	}
 }

@@ -31,14 +31,10 @@ func TestValues(t *testing.T) {
 			continue
 		}
 		for _, v := range tt.valid {
-			if !setting.All()[i].Valid(v) {
-				t.Errorf("%s: %q is not valid", tt.name, v)
-			}
+			must.True(t, setting.All()[i].Valid(v), "%s: %q is not valid", tt.name, v)
 		}
 		for _, v := range tt.not {
-			if setting.All()[i].Valid(v) {
-				t.Errorf("%s: %q is valid", tt.name, v)
-			}
+			must.True(t, !setting.All()[i].Valid(v), "%s: %q is valid", tt.name, v)
 		}
 	}
 }
@@ -70,13 +66,9 @@ func TestCandidates(t *testing.T) {
 		must.EqualFor(t, fmt.Sprintf("%s: %s for %s is a candidate", tt.name, tt.value, tt.mode.ID), tt.want, helps(tt.mode, tt.name, tt.value))
 	}
 	for _, c := range setting.Candidates(driver.Mode{ID: "docker/host", Settings: setting.Names(), Parts: tracked}) {
-		if len(c.Permanent) == 0 || c.GivesUp == "" {
-			t.Errorf("%v has no commands, or costs nothing", c.With)
-		}
+		must.True(t, len(c.Permanent) != 0 && c.GivesUp != "", "%v has no commands, or costs nothing", c.With)
 		for name, value := range c.With {
-			if !slices.ContainsFunc(setting.All(), func(s setting.Setting) bool { return s.Name == name && s.Valid(value) }) {
-				t.Errorf("%s: %s is not valid", name, value)
-			}
+			must.True(t, slices.ContainsFunc(setting.All(), func(s setting.Setting) bool { return s.Name == name && s.Valid(value) }), "%s: %s is not valid", name, value)
 		}
 	}
 	if got := setting.Candidates(driver.Mode{ID: "vm/virtio"}); len(got) > 0 {
@@ -89,9 +81,7 @@ func TestNamesAreDistinct(t *testing.T) {
 	for _, m := range hosts.Modes() {
 		seen := map[string]bool{}
 		for _, s := range setting.SpecsOf(m) {
-			if seen[s.Name] {
-				t.Errorf("%s has two settings or parts with the name %s", m.ID, s.Name)
-			}
+			must.True(t, !seen[s.Name], "%s has two settings or parts with the name %s", m.ID, s.Name)
 			seen[s.Name] = true
 		}
 	}
@@ -112,8 +102,6 @@ func TestPages(t *testing.T) {
 	}
 	files := must.Get(os.ReadDir(docs))(t)
 	for _, f := range files {
-		if !pages[f.Name()] {
-			t.Errorf("%s is the page of no setting", f.Name())
-		}
+		must.True(t, pages[f.Name()], "%s is the page of no setting", f.Name())
 	}
 }

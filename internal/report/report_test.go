@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // broken fails after some bytes.
@@ -22,8 +23,6 @@ func TestWriteErrors(t *testing.T) {
 		"Markdown":        Markdown(broken{}, Input{}),
 		"HTML":            HTML(broken{}, Input{}),
 	} {
-		if !errors.Is(err, io.ErrClosedPipe) {
-			t.Errorf("%s: %v", name, err)
-		}
+		must.True(t, errors.Is(err, io.ErrClosedPipe), "%s: %v", name, err)
 	}
 }

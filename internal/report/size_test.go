@@ -37,9 +37,7 @@ func TestSize(t *testing.T) {
 			}
 			figures := must.Get(p.Figures())(t)
 			for name, svg := range figures {
-				if len(svg) > 400e3 {
-					t.Errorf("%s has %d bytes", name, len(svg))
-				}
+				must.True(t, len(svg) <= 400e3, "%s has %d bytes", name, len(svg))
 			}
 		})
 	}

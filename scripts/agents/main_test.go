@@ -23,9 +23,7 @@ func TestIdentify(t *testing.T) {
 	}
 	id := func(change map[string]string) string {
 		got, err := identify(sources(change))
-		if err != nil || len(got) != 16 {
-			t.Fatalf("%q: %v", got, err)
-		}
+		must.Require(t, err == nil && len(got) == 16, "%q: %v", got, err)
 		return got
 	}
 	same := id(nil)
@@ -48,9 +46,7 @@ func TestIdentify(t *testing.T) {
 			t.Errorf("%s: %s and %s", name, got, same)
 		}
 	}
-	if _, err := identify(fstest.MapFS{}); err == nil {
-		t.Error("no sources have an identity")
-	}
+	must.FailFor(t, "no sources have an identity", must.Err(identify(fstest.MapFS{})))
 }
 
 // A file is replaced as a whole, and left alone if it has that content already.
@@ -61,21 +57,15 @@ func TestStore(t *testing.T) {
 		before := must.Get(os.Stat(path))(t)
 		must.Do(t, store(path, []byte(text)))
 		after, err := os.Stat(path)
-		if err != nil || !os.SameFile(before, after) {
-			t.Errorf("%s was written again (%v)", text, err)
-		}
+		must.True(t, err == nil && os.SameFile(before, after), "%s was written again (%v)", text, err)
 		if got, err := os.ReadFile(path); err != nil || string(got) != text {
 			t.Errorf("got %q: %v", got, err)
 		}
 	}
-	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
-		t.Errorf("%v: %v", entries, err)
-	}
+	must.Equal(t, 1, len(must.Get(os.ReadDir(filepath.Dir(path)))(t)))
 }
 
 func TestRunFails(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := run([]string{"linux/amd64"}); err == nil {
-		t.Error("it ran without sources")
-	}
+	must.FailFor(t, "it ran without sources", run([]string{"linux/amd64"}))
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"tare/internal/testkit/must"
 )
 
 // packed returns a message with its header.
@@ -37,9 +39,7 @@ func TestMessages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, done, err := messages(c.packet)
-			if len(got) != c.found || done != c.done || !errors.Is(err, c.err) {
-				t.Errorf("%d messages, done %v: %v", len(got), done, err)
-			}
+			must.True(t, len(got) == c.found && done == c.done && errors.Is(err, c.err), "%d messages, done %v: %v", len(got), done, err)
 		})
 	}
 	if _, _, err := messages(one[:len(one)-4]); err == nil {
@@ -63,8 +63,6 @@ func FuzzMessages(f *testing.F) {
 				size += len(v)
 			}
 		}
-		if size > 2*len(packet) {
-			t.Errorf("%d bytes of %d", size, len(packet))
-		}
+		must.True(t, size <= 2*len(packet), "%d bytes of %d", size, len(packet))
 	})
 }

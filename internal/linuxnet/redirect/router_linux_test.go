@@ -190,9 +190,7 @@ func TestRedirect(t *testing.T) {
 				must.EqualFor(t, fmt.Sprintf("to %s", tt.dst), 19, hops)
 				after := n.counts(t)
 				got := redirect.Counts{Out: minus(after.Out, before.Out), In: minus(after.In, before.In)}
-				if got != tt.want {
-					t.Errorf("to %s: counted %+v, want %+v", tt.dst, got, tt.want)
-				}
+				must.True(t, got == tt.want, "to %s: counted %+v, want %+v", tt.dst, got, tt.want)
 			}
 		})
 	}

@@ -58,9 +58,7 @@ func TestExplain(t *testing.T) {
 			}
 			Explain(&l, tt.reasons)
 			must.Equal(t, tt.want, l.Places)
-			if l.Unexplained != tt.unexplained || len(l.Reasons) != len(tt.reasons) {
-				t.Errorf("%d are unexplained, want %d; reasons %+v", l.Unexplained, tt.unexplained, l.Reasons)
-			}
+			must.True(t, l.Unexplained == tt.unexplained && len(l.Reasons) == len(tt.reasons), "%d are unexplained, want %d; reasons %+v", l.Unexplained, tt.unexplained, l.Reasons)
 		})
 	}
 }

@@ -76,13 +76,9 @@ func relocated(t *testing.T, kernel *btf.Spec) map[string]string {
 	out := map[string]string{}
 	for i, r := range relocations {
 		m := id.FindStringSubmatch(r.String())
-		if m == nil {
-			t.Fatalf("%s is no field of a structure", r)
-		}
+		must.Require(t, m != nil, "%s is no field of a structure", r)
 		n, err := strconv.Atoi(m[3])
-		if err != nil || n >= len(fields[m[2]]) {
-			t.Fatalf("%s: %v", r, err)
-		}
+		must.Require(t, err == nil && n < len(fields[m[2]]), "%s: %v", r, err)
 		_, to, _ := strings.Cut(fixups[i].String(), "=")
 		if _, target, ok := strings.Cut(to, "->"); ok {
 			to = target
@@ -177,7 +173,5 @@ func TestTable(t *testing.T) {
 	for i := range many {
 		many[i] = netip.AddrPortFrom(netip.Addr{}, uint16(10000+i))
 	}
-	if _, err := tableOf([]Flow{{Ends: many}}); err == nil {
-		t.Error("more ports were taken than there is room for")
-	}
+	must.FailFor(t, "more ports were taken than there is room for", must.Err(tableOf([]Flow{{Ends: many}})))
 }

@@ -36,9 +36,7 @@ func FuzzSymbolise(f *testing.F) {
 	f.Add("ffffffff81000000 T _text\nffffffffa0000000 t in_a_module\t[nft]\n", uint64(0xffffffff81000010))
 	f.Fuzz(func(t *testing.T, text string, address uint64) {
 		names, err := symbolise(strings.NewReader(text), []uint64{address, address})
-		if err == nil && len(names) > 1 {
-			t.Errorf("%d names of one address", len(names))
-		}
+		must.True(t, err != nil || len(names) <= 1, "%d names of one address", len(names))
 	})
 }
 
@@ -56,9 +54,7 @@ func TestPlaces(t *testing.T) {
 		known[p.ID] = true
 	}
 	for reason, place := range places() {
-		if !known[place] {
-			t.Errorf("%s is at %q, which is no place", reason, place)
-		}
+		must.True(t, known[place], "%s is at %q, which is no place", reason, place)
 	}
 	must.Equal(t, "", Place(result.DropReason{Reason: "NOT_SPECIFIED", Location: "anything"}))
 }

@@ -145,8 +145,7 @@ func TestInsideVXLAN(t *testing.T) {
 		must.Do(t, ns.Routes().Address("v", netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 18, 1, byte(i + 1)}), 24)))
 		must.Do(t, ns.Links().Up("v"))
 	}
-	mac, err := b.Links().HardwareAddr("v")
-	must.Do(t, err)
+	mac := must.Get(b.Links().HardwareAddr("v"))(t)
 	must.Do(t, a.Links().AddVXLANRemote("v", mac, netip.MustParseAddr("198.18.0.2"), netip.MustParseAddr("198.18.1.2")))
 	must.Do(t, a.Tuning().Limit("u", 1e6, 1500)) // the tunnel's packets queue behind 1 Mbit/s, and most are dropped
 	c := listen(t, b, "198.18.1.2:0")
@@ -230,9 +229,7 @@ func TestSessionsAreApart(t *testing.T) {
 	to := netip.MustParseAddrPort("127.0.0.1:15202")
 	for i, n := range []int{7, 3, 0} {
 		s := start(t, w, drops.Flow{Ends: ends(to.Port())})
-		if _, err := w.Start(1); err == nil {
-			t.Error("two sessions at once")
-		}
+		must.FailFor(t, "two sessions at once", must.Err(w.Start(1)))
 		send(t, ns, to, n)
 		settle(t, s, nil, n)
 		flows, tol := stop(t, s, 1)
@@ -240,9 +237,7 @@ func TestSessionsAreApart(t *testing.T) {
 			t.Errorf("session %d: %+v, want %d", i, flows[0], n)
 		}
 		must.FailFor(t, "stopped twice", s.Stop())
-		if _, err := s.Read(0); err == nil {
-			t.Error("read what has been stopped")
-		}
+		must.FailFor(t, "read what has been stopped", must.Err(s.Read(0)))
 		send(t, ns, to, 11) // between sessions
 	}
 }

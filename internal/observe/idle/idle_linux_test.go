@@ -73,9 +73,7 @@ func TestRead(t *testing.T) {
 		before := time.Now()
 		got := readUntil(t, r, 1)
 		after := time.Now()
-		if len(got) != 1 || got[0].CPU != cpu || got[0].Idle != 2001500*time.Microsecond {
-			t.Fatalf("got %+v", got)
-		}
+		must.Require(t, len(got) == 1 && got[0].CPU == cpu && got[0].Idle == 2001500*time.Microsecond, "got %+v", got)
 		if at := got[0]; at.From.Before(before) || at.To.Before(at.From) || after.Before(at.To) {
 			t.Errorf("read from %s to %s, between %s and %s", at.From, at.To, before, after)
 		}
@@ -133,9 +131,7 @@ func TestReadLive(t *testing.T) {
 				continue
 			}
 			idle, long := b.Idle-a.Idle, b.To.Sub(a.From)
-			if idle < 0 || idle > long+100*time.Microsecond {
-				t.Errorf("CPU %d was idle for %s of %s", a.CPU, idle, long)
-			}
+			must.True(t, idle >= 0 && idle <= long+100*time.Microsecond, "CPU %d was idle for %s of %s", a.CPU, idle, long)
 		}
 	}
 }

@@ -144,9 +144,7 @@ func TestAttribute(t *testing.T) {
 			places := map[string]int64{}
 			for _, p := range got.Places {
 				places[p.Place] += p.Count
-				if p.Counter == "" || p.Where == "" || p.Count <= 0 {
-					t.Errorf("a place without its name, counter or count: %+v", p)
-				}
+				must.True(t, p.Counter != "" && p.Where != "" && p.Count > 0, "a place without its name, counter or count: %+v", p)
 			}
 			if c.want == nil {
 				c.want = map[string]int64{}
@@ -184,9 +182,7 @@ func TestPlus(t *testing.T) {
 	one, two := int64(1), int64(2)
 	var none *losses.SocketTotals
 	sum := none.Add(losses.SocketTotals{Sent: 1, Drops: &one, Denied: 1}).Add(losses.SocketTotals{Received: 3, Drops: &two, Unread: 4, ReceivesSuper: true})
-	if sum.Sent != 1 || sum.Received != 3 || sum.Drops == nil || *sum.Drops != 3 || sum.Denied != 1 || sum.Unread != 4 || !sum.ReceivesSuper || sum.SendsSuper {
-		t.Errorf("sum %+v", sum)
-	}
+	must.True(t, sum.Sent == 1 && sum.Received == 3 && sum.Drops != nil && *sum.Drops == 3 && sum.Denied == 1 && sum.Unread == 4 && sum.ReceivesSuper && !sum.SendsSuper, "sum %+v", sum)
 	if sum = sum.Add(losses.SocketTotals{}); sum.Drops != nil {
 		t.Errorf("drops %d, but one end's are unknown", *sum.Drops)
 	}

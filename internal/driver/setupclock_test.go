@@ -37,7 +37,7 @@ func TestSetupClock(t *testing.T) {
 				begun, exists = at, c.exists[r]
 			}
 		}
-		must.True(t, ok && pairs == 1 && got.Begun == begun && got.Exists == exists && !got.Both.After(got.Paired) && !got.Exists.After(got.Both),
+		must.True(t, ok && pairs == 1 && got.Begun.Equal(begun) && got.Exists.Equal(exists) && !got.Both.After(got.Paired) && !got.Exists.After(got.Both),
 			"with sandboxes of %v: %+v, want from %v, exists at %v; told of %d pairs", roles, got, begun, exists, pairs)
 	}
 }

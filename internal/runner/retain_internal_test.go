@@ -130,7 +130,7 @@ func TestResumedRunKeepsNoRecords(t *testing.T) {
 	resumed = store.Resumption{}
 	run := must.Get(r.whole(t.Context()))(t)
 	must.True(t, !kept, "the run keeps a record that it continues")
-	must.True(t, run.Trials.OK == n+more && more != 0 && run.Cells[0].N == 5 && run.Started == resumedAt(t, dir),
+	must.True(t, run.Trials.OK == n+more && more != 0 && run.Cells[0].N == 5 && run.Started.Equal(resumedAt(t, dir)),
 		"%+v of %d and %d trials, a cell of %d blocks, since %s", run.Trials, n, more, run.Cells[0].N, run.Started)
 }
 

@@ -16,20 +16,21 @@ const secondLink = "eth1"
 // routeChange moves the route of the client's host to the server's to a second link between them. What the server's host sends stays on
 // the underlay. The link is made for the event and removed with its routes afterwards.
 func routeChange(l *lab.Lab) driver.Event {
-	counter := func(h *lab.Host, device, what string) string { return h.Name + "/" + device + "." + what }
+	counter := func(h *lab.Host, what string) string { return h.Name + "/" + secondLink + "." + what }
+	ofPath := func(h *lab.Host, what string) string { return h.Name + "/" + h.Underlay + "." + what }
 	const sent, arrived, packets = "tx_bytes", "rx_bytes", "_packets"
 	return driver.Event{
 		Name: RouteChange, Title: "the client's host's route to the server's host moves to a second link",
 		Elsewhere: map[string]string{
-			counter(l.A, secondLink, sent):    counter(l.A, l.A.Underlay, sent),
-			counter(l.B, secondLink, arrived): counter(l.B, l.B.Underlay, arrived),
+			counter(l.A, sent):    ofPath(l.A, sent),
+			counter(l.B, arrived): ofPath(l.B, arrived),
 		},
 		State: func(context.Context) (driver.Counters, error) {
 			at, err := linkStats(l.A)
 			to, err2 := linkStats(l.B)
 			return driver.Counters{
-				counter(l.A, secondLink, sent): at.TxBytes, counter(l.A, secondLink, "tx"+packets): at.TxPackets,
-				counter(l.B, secondLink, arrived): to.RxBytes, counter(l.B, secondLink, "rx"+packets): to.RxPackets,
+				counter(l.A, sent): at.TxBytes, counter(l.A, "tx"+packets): at.TxPackets,
+				counter(l.B, arrived): to.RxBytes, counter(l.B, "rx"+packets): to.RxPackets,
 			}, errors.Join(err, err2)
 		},
 		Do: func(context.Context) (func(context.Context) error, error) {
@@ -42,7 +43,7 @@ func routeChange(l *lab.Lab) driver.Event {
 			return undo, moveRoute(l)
 		},
 		Happened: func(before, after driver.Counters) error {
-			return errors.Join(driver.Moved(before, after, counter(l.A, secondLink, "tx"+packets), 1), driver.Moved(before, after, counter(l.B, secondLink, "rx"+packets), 1))
+			return errors.Join(driver.Moved(before, after, counter(l.A, "tx"+packets), 1), driver.Moved(before, after, counter(l.B, "rx"+packets), 1))
 		},
 	}
 }

@@ -19,7 +19,7 @@ import (
 // Drops in a separate namespace are counted exactly: the path is loopback, which loses
 // nothing except by the cause that the test sets up. Received and dropped datagrams must
 // add up to the sent ones. Only packets dropped while another was being counted on the same
-// CPU are missed, and FlowDrops says so.
+// CPU are missed, and FlowDrops says so. Addresses are of no other test: drops of all namespaces are seen.
 func TestReasons(t *testing.T) {
 	w := watcher(t)
 	ns := namespace(t, "reasons")
@@ -29,11 +29,11 @@ func TestReasons(t *testing.T) {
 		closed                                 bool // no socket listens
 		filter                                 bool // a rule drops them
 	}{
-		{name: "tiny buffer", address: "127.0.0.1", reason: "SOCKET_RCVBUFF", place: result.PlaceReceive},
+		{name: "tiny buffer", address: "127.249.0.1", reason: "SOCKET_RCVBUFF", place: result.PlaceReceive},
 		{name: "tiny buffer IPv6", address: "::1", reason: "SOCKET_RCVBUFF", place: result.PlaceReceive},
-		{name: "no socket", address: "127.0.0.1", reason: "NO_SOCKET", location: "__udp4_lib_rcv", place: result.PlaceProtocol, closed: true},
+		{name: "no socket", address: "127.249.0.1", reason: "NO_SOCKET", location: "__udp4_lib_rcv", place: result.PlaceProtocol, closed: true},
 		{name: "no socket IPv6", address: "::1", reason: "NO_SOCKET", place: result.PlaceProtocol, closed: true},
-		{name: "rule", address: "127.0.0.1", reason: "NETFILTER_DROP", place: result.PlaceNetfilter, filter: true},
+		{name: "rule", address: "127.249.0.1", reason: "NETFILTER_DROP", place: result.PlaceNetfilter, filter: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			address := netip.MustParseAddr(tt.address)
@@ -49,7 +49,7 @@ func TestReasons(t *testing.T) {
 			send(t, ns, netip.AddrPortFrom(address, port), n)
 			send(t, ns, netip.AddrPortFrom(address, portOf(other)), n) // another flow's
 			if address.Is4() {
-				send(t, ns, netip.AddrPortFrom(netip.MustParseAddr("127.0.0.2"), port), n) // another address's
+				send(t, ns, netip.AddrPortFrom(netip.MustParseAddr("127.249.0.2"), port), n) // another address's
 			}
 			if tt.closed {
 				c = nil
@@ -97,14 +97,14 @@ func TestSuperPackets(t *testing.T) {
 		gro  int
 	}{{"received one by one", 0}, {"received whole", 1}} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := listen(t, ns, "127.0.0.1:0")
+			c := listen(t, ns, "127.249.0.1:0")
 			raw, err := c.SyscallConn()
 			must.Do(t, err)
 			if cerr := raw.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_UDP, unix.UDP_GRO, tt.gro) }); cerr != nil || err != nil {
 				t.Fatal(cerr, err)
 			}
 			const packets, each = 40, 20
-			s := start(t, w, drops.Flow{Ends: ends(portOf(c))})
+			s := start(t, w, drops.Flow{Ends: []netip.AddrPort{netip.AddrPortFrom(netip.MustParseAddr("127.249.0.1"), portOf(c))}})
 			must.Do(t, ns.Do(func() error {
 				fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
 				if err != nil {
@@ -114,7 +114,7 @@ func TestSuperPackets(t *testing.T) {
 				if err := unix.SetsockoptInt(fd, unix.SOL_UDP, unix.UDP_SEGMENT, size); err != nil {
 					return err
 				}
-				to := &unix.SockaddrInet4{Port: int(portOf(c)), Addr: [4]byte{127, 0, 0, 1}}
+				to := &unix.SockaddrInet4{Port: int(portOf(c)), Addr: [4]byte{127, 249, 0, 1}}
 				for range packets {
 					if err := unix.Sendto(fd, make([]byte, each*size), 0, to); err != nil {
 						return err
@@ -137,24 +137,25 @@ func TestInsideVXLAN(t *testing.T) {
 	w := watcher(t)
 	a, b := namespace(t, "a"), namespace(t, "b")
 	must.Do(t, a.Links().Veth(linuxnet.Device{Name: "u"}, b, linuxnet.Device{Name: "u"}))
+	inner := func(i int) netip.Addr { return netip.AddrFrom4([4]byte{198, 19, 249, byte(i)}) } // of no lab
 	for i, ns := range []*linuxnet.NS{a, b} {
 		outer := netip.AddrFrom4([4]byte{198, 18, 0, byte(i + 1)})
 		must.Do(t, ns.Routes().Address("u", netip.PrefixFrom(outer, 24)))
 		must.Do(t, ns.Links().Up("u"))
 		must.Do(t, ns.Links().VXLAN(linuxnet.VXLAN{Device: linuxnet.Device{Name: "v"}, ID: 7, Local: outer}, ns))
-		must.Do(t, ns.Routes().Address("v", netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 18, 1, byte(i + 1)}), 24)))
+		must.Do(t, ns.Routes().Address("v", netip.PrefixFrom(inner(i+1), 24)))
 		must.Do(t, ns.Links().Up("v"))
 	}
 	mac := must.Get(b.Links().HardwareAddr("v"))(t)
-	must.Do(t, a.Links().AddVXLANRemote("v", mac, netip.MustParseAddr("198.18.0.2"), netip.MustParseAddr("198.18.1.2")))
+	must.Do(t, a.Links().AddVXLANRemote("v", mac, netip.MustParseAddr("198.18.0.2"), inner(2)))
 	must.Do(t, a.Tuning().Limit("u", 1e6, 1500)) // the tunnel's packets queue behind 1 Mbit/s, and most are dropped
-	c := listen(t, b, "198.18.1.2:0")
+	c := listen(t, b, netip.AddrPortFrom(inner(2), 0).String())
 	s := start(t, w, drops.Flow{Ends: []netip.AddrPort{c.LocalAddr().(*net.UDPAddr).AddrPort()}}, drops.Flow{Ends: ends(1)})
 	// Queued packets count against their sender's buffer: a single socket would block.
 	const sockets, each = 10, 80
 	const n = sockets * each
 	for range sockets {
-		send(t, a, netip.AddrPortFrom(netip.MustParseAddr("198.18.1.2"), portOf(c)), each)
+		send(t, a, netip.AddrPortFrom(inner(2), portOf(c)), each)
 	}
 	got := settle(t, s, c, n)
 	flows, tol := stop(t, s, 2)

@@ -103,9 +103,17 @@ func killedIn(t *testing.T, e eventful) {
 			}
 		}
 		slices.Sort(want)
-		got := contentOf(t, r.out)
-		must.Equal(t, want, got.Trials)
-		must.Equal(t, result.RunComplete, got.Status)
+		_, trials := must.Get2(read(r.out))(t)
+		var got []string
+		for _, tr := range trials {
+			// Beside a load an event may outlast its window, which its trial says.
+			if !tr.Aside() && (tr.Status == result.TrialOK || strings.Contains(tr.Reason, ": the event ")) {
+				got = append(got, fmt.Sprintf("%d %s %s", tr.Block, tr.Mode, tr.Workload))
+			}
+		}
+		slices.Sort(got)
+		must.Equal(t, want, slices.Compact(got))
+		must.Equal(t, result.RunComplete, contentOf(t, r.out).Status)
 	})
 }
 

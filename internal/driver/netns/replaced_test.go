@@ -3,13 +3,10 @@
 package netns_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
 
-	"tare/internal/agent"
 	"tare/internal/driver"
 	"tare/internal/driver/netns"
 	"tare/internal/study"
@@ -46,48 +43,24 @@ func TestEndpointReplaced(t *testing.T) {
 func replacedWithin(t *testing.T, s *drivertest.Setup, p traffic.Params, ipv6 bool) {
 	t.Helper()
 	e := must.Get(s.Path.EventNamed(study.EndpointReplaced))(t)
-	before := s.Snapshot(t)
-	listen, dial, err := s.Path.Pairs[0].Server.Reach(ipv6)
-	must.Do(t, err)
-	listen2, _, err := s.Path.Pairs[1].Server.Reach(ipv6)
-	must.Do(t, err)
-	p.Streams, p.TransactionRate, p.Event, p.Warmup, p.Duration = 8, 200, e.Name, 200*time.Millisecond, 6*time.Second
-	client, server, second := p, p, p
-	client.Address, server.Address, second.Address = dial.String(), listen.String(), listen2.String()
-	trial := must.Get(agent.Begin(t.Context(), s.Ends[0].Client, s.Ends[0].Server, client, server))(t)
-	must.Do(t, trial.Standby(t.Context(), s.Ends[1].Server, second))
-	must.Equal(t, 3, len(trial.Endpoints()))
-	var undo func(context.Context) error
-	state := must.Get(e.State(t.Context()))(t)
-	made := make(chan error, 1)
-	go func() {
-		time.Sleep(2 * time.Second) // within the window on a machine of any load
-		err := trial.Event(t.Context(), false)
-		if err == nil {
-			undo, err = e.Do(t.Context())
-		}
-		made <- errors.Join(err, trial.Replace(t.Context()), trial.Event(t.Context(), true))
-	}()
-	at, to, err := trial.Run(t.Context())
-	must.Do(t, errors.Join(err, <-made))
-	after := must.Get(e.State(t.Context()))(t)
-	must.Do(t, e.Happened(state, after))
-	must.Fail(t, e.Happened(state, state), "4 rules still translate the port to b/server")
-	must.Do(t, undo(t.Context()))
-	must.Equal(t, state, must.Get(e.State(t.Context()))(t))
+	r := s.TrialWithEvent(t, e, p, 6*time.Second, ipv6)
+	must.Equal(t, 3, len(r.Endpoints()))
+	must.Fail(t, e.Happened(r.Before, r.Before), "4 rules still translate the port to b/server")
+	must.Do(t, r.Undo(t.Context()))
+	must.Equal(t, r.Before, must.Get(e.State(t.Context()))(t))
 
-	one, other := trial.Turns()
-	if one.Messages == 0 || other.Messages == 0 || one.Messages+other.Messages != to.Messages {
-		t.Errorf("%d requests answered, and %d in its place, of %d", one.Messages, other.Messages, to.Messages)
+	one, other := r.Turns()
+	if one.Messages == 0 || other.Messages == 0 || one.Messages+other.Messages != r.Server.Messages {
+		t.Errorf("%d requests answered, and %d in its place, of %d", one.Messages, other.Messages, r.Server.Messages)
 	}
-	must.Do(t, s.Proof(t, before, driver.CarriedInTurn(at, one, other)))
-	if s.Proof(t, before, []driver.Carried{driver.CarriedBy(at, to)}) == nil {
+	must.Do(t, s.Proof(t, r.Counters, driver.CarriedInTurn(r.Client, one, other)))
+	if s.Proof(t, r.Counters, []driver.Carried{driver.CarriedBy(r.Client, r.Server)}) == nil {
 		t.Error("the path is proven for the first server alone")
 	}
-	if s.Proof(t, before, driver.CarriedInTurn(at, other, one)) == nil {
+	if s.Proof(t, r.Counters, driver.CarriedInTurn(r.Client, other, one)) == nil {
 		t.Error("the path is proven for the servers in the other order")
 	}
-	seen := at.Window.Event
+	seen := r.Client.Window.Event
 	if seen == nil || seen.Due != 1200 || seen.Gap <= 0 || (seen.Lost == nil) != (p.KeepAlive == study.Off) {
 		t.Fatalf("%+v", seen)
 	}

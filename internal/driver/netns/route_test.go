@@ -3,13 +3,10 @@
 package netns_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
 
-	"tare/internal/agent"
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/netns"
@@ -26,47 +23,27 @@ func TestRouteChange(t *testing.T) {
 			t.Parallel()
 			s := drivertest.Provision(t, netns.Driver{}, mode, nil)
 			e := must.Get(s.Path.EventNamed(labdriver.RouteChange))(t)
-			before := s.Snapshot(t)
-			listen, dial, err := s.Path.Pairs[0].Server.Reach(ipv6)
-			must.Do(t, err)
 			p := drivertest.Params("http")
-			p.Streams, p.TransactionRate, p.Event, p.Warmup, p.Duration, p.KeepAlive = 8, 200, e.Name, 200*time.Millisecond, 6*time.Second, study.On
-			client, server := p, p
-			client.Address, server.Address = dial.String(), listen.String()
-			trial := must.Get(agent.Begin(t.Context(), s.Ends[0].Client, s.Ends[0].Server, client, server))(t)
-			var undo func(context.Context) error
-			state := must.Get(e.State(t.Context()))(t)
-			made := make(chan error, 1)
-			go func() {
-				time.Sleep(2 * time.Second) // within the window on a machine of any load
-				err := trial.Event(t.Context(), false)
-				if err == nil {
-					undo, err = e.Do(t.Context())
-				}
-				made <- errors.Join(err, trial.Event(t.Context(), true))
-			}()
-			at, to, err := trial.Run(t.Context())
-			must.Do(t, errors.Join(err, <-made))
-			after := must.Get(e.State(t.Context()))(t)
-			must.Do(t, e.Happened(state, after))
-			must.Fail(t, e.Happened(after, after), "a/eth1.tx_packets went from")
-			must.Do(t, undo(t.Context()))
-			must.Do(t, undo(t.Context())) // there is nothing left
-			must.Equal(t, state, must.Get(e.State(t.Context()))(t))
+			p.KeepAlive = study.On
+			r := s.TrialWithEvent(t, e, p, 6*time.Second, ipv6)
+			must.Fail(t, e.Happened(r.After, r.After), "a/eth1.tx_packets went from")
+			must.Do(t, r.Undo(t.Context()))
+			must.Do(t, r.Undo(t.Context())) // there is nothing left
+			must.Equal(t, r.Before, must.Get(e.State(t.Context()))(t))
 
-			carried := []driver.Carried{driver.CarriedBy(at, to)}
-			must.Fail(t, s.Proof(t, before, carried), "counter a/eth0.tx_bytes moved by")
+			carried := []driver.Carried{driver.CarriedBy(r.Client, r.Server)}
+			must.Fail(t, s.Proof(t, r.Counters, carried), "counter a/eth0.tx_bytes moved by")
 			whole := must.Get(s.Path.Snapshot(t.Context()))(t)
 			for from, of := range e.Elsewhere {
-				whole[of] += after[from] - state[from]
+				whole[of] += r.After[from] - r.Before[from]
 			}
-			must.Do(t, s.Path.Prove(before, whole, carried))
-			if seen := at.Window.Event; seen == nil || seen.Due != 1200 || seen.Gap <= 0 {
+			must.Do(t, s.Path.Prove(r.Counters, whole, carried))
+			if seen := r.Client.Window.Event; seen == nil || seen.Due != 1200 || seen.Gap <= 0 {
 				t.Fatalf("%+v", seen)
 			}
-			_, _, err = s.Trial(t, drivertest.Params("http"), ipv6)
+			_, _, err := s.Trial(t, drivertest.Params("http"), ipv6)
 			must.Do(t, err)
-			t.Logf("a gap of %.3g s, %d connections lost, %v", at.Window.Event.Gap, *at.Window.Event.Lost, at.Window.Event.Failed)
+			t.Logf("a gap of %.3g s, %d connections lost, %v", r.Client.Window.Event.Gap, *r.Client.Window.Event.Lost, r.Client.Window.Event.Failed)
 		})
 	}
 	_, err := drivertest.Provision(t, netns.Driver{}, "netns/routed", nil).Path.EventNamed(labdriver.RouteChange)

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/agent"
 	"tare/internal/driver"
 	"tare/internal/testkit/drivertest"
 	"tare/internal/testkit/must"
@@ -51,32 +50,11 @@ func TestEnginesProxyReload(t *testing.T) {
 func reloadWithin(t *testing.T, s *drivertest.Setup, p traffic.Params) {
 	t.Helper()
 	e := must.Get(s.Path.EventNamed("proxy_reload"))(t)
-	before := s.Snapshot(t)
-	listen, dial, err := s.Path.Pairs[0].Server.Reach(false)
-	must.Do(t, err)
-	p.Streams, p.TransactionRate, p.Event, p.Warmup, p.Duration = 8, 200, e.Name, 200*time.Millisecond, 10*time.Second
-	client, server := p, p
-	client.Address, server.Address = dial.String(), listen.String()
-	trial := must.Get(agent.Begin(t.Context(), s.Ends[0].Client, s.Ends[0].Server, client, server))(t)
-	var undo func(context.Context) error
-	state := must.Get(e.State(t.Context()))(t)
-	made := make(chan error, 1)
-	go func() {
-		time.Sleep(3 * time.Second) // within the window on a machine of any load: a reload may take as long
-		err := trial.Event(t.Context(), false)
-		if err == nil {
-			undo, err = e.Do(t.Context())
-		}
-		made <- errors.Join(err, trial.Event(t.Context(), true))
-	}()
-	at, to, err := trial.Run(t.Context())
-	must.Do(t, errors.Join(err, <-made))
-	after := must.Get(e.State(t.Context()))(t)
-	must.Do(t, e.Happened(state, after))
-	must.Fail(t, e.Happened(after, after), "has 0 new workers")
-	must.Do(t, undo(t.Context()))
-	must.Do(t, s.Proof(t, before, []driver.Carried{driver.CarriedBy(at, to)}))
-	seen := at.Window.Event
+	r := s.TrialWithEvent(t, e, p, 10*time.Second, false) // a reload may take 3 s on a busy machine
+	must.Fail(t, e.Happened(r.After, r.After), "has 0 new workers")
+	must.Do(t, r.Undo(t.Context()))
+	must.Do(t, s.Proof(t, r.Counters, []driver.Carried{driver.CarriedBy(r.Client, r.Server)}))
+	seen := r.Client.Window.Event
 	if seen == nil || seen.Due != 2000 || seen.Gap <= 0 || seen.Lost == nil {
 		t.Fatalf("%+v", seen)
 	}

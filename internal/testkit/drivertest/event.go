@@ -1,0 +1,60 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"tare/internal/agent"
+	"tare/internal/driver"
+	"tare/internal/study"
+	"tare/internal/testkit/must"
+	"tare/internal/traffic"
+)
+
+// EventTrial is a trial of the first pair in which an event has happened, and was not undone.
+type EventTrial struct {
+	*agent.Trial
+	Client, Server traffic.Report
+	Counters       driver.Counters // of the path, before the trial
+	Before, After  driver.Counters // of the event's State
+	Undo           func(context.Context) error
+}
+
+// TrialWithEvent makes an event a third into a window of that length, with 8 flows and 200 requests/s. In endpoint_replaced the server of
+// the second pair takes the place of the first one.
+func (s *Setup) TrialWithEvent(t *testing.T, e driver.Event, p traffic.Params, window time.Duration, ipv6 bool) (r EventTrial) {
+	t.Helper()
+	r.Counters = s.Snapshot(t)
+	listen, dial, err := s.Path.Pairs[0].Server.Reach(ipv6)
+	must.Do(t, err)
+	p.Streams, p.TransactionRate, p.Event, p.Warmup, p.Duration = 8, 200, e.Name, 200*time.Millisecond, window
+	client, server := p, p
+	client.Address, server.Address = dial.String(), listen.String()
+	r.Trial = must.Get(agent.Begin(t.Context(), s.Ends[0].Client, s.Ends[0].Server, client, server))(t)
+	replace := func(context.Context) error { return nil }
+	if e.Name == study.EndpointReplaced {
+		second := p
+		listen, _, err := s.Path.Pairs[1].Server.Reach(ipv6)
+		must.Do(t, err)
+		second.Address = listen.String()
+		must.Do(t, r.Standby(t.Context(), s.Ends[1].Server, second))
+		replace = r.Replace
+	}
+	r.Before = must.Get(e.State(t.Context()))(t)
+	made := make(chan error, 1)
+	go func() {
+		time.Sleep(window / 3) // within the window on a machine of any load
+		err := r.Event(t.Context(), false)
+		if err == nil {
+			r.Undo, err = e.Do(t.Context())
+		}
+		made <- errors.Join(err, replace(t.Context()), r.Event(t.Context(), true))
+	}()
+	r.Client, r.Server, err = r.Run(t.Context())
+	must.Do(t, errors.Join(err, <-made))
+	r.After = must.Get(e.State(t.Context()))(t)
+	must.Do(t, e.Happened(r.Before, r.After))
+	return r
+}

@@ -16,7 +16,7 @@ import (
 )
 
 // Guard ends the test program if the guarded code takes longer than long, scaled by the
-// variable of package timelimit, and before the limit of `go test -timeout`. It prints a short report of where the
+// variable of package timelimit, and before the limit of `go test -timeout`; that of benchmarks, which is hours, replaces it. It prints a short report of where the
 // program hangs as the last output: the testing package's own report of every goroutine
 // would be cut from a log that keeps only its last lines. The caller calls through at the
 // end.
@@ -28,7 +28,10 @@ func Guard(long time.Duration) (through func()) {
 	long = timelimit.Scaled(long)
 	if f := flag.Lookup("test.timeout"); f != nil {
 		if own, ok := f.Value.(flag.Getter).Get().(time.Duration); ok && own > 0 {
-			long = min(long, own-own/20)
+			own -= own / 20
+			if bench := flag.Lookup("test.bench"); own < long || bench != nil && bench.Value.String() != "" {
+				long = own
+			}
 		}
 	}
 	go func() {

@@ -71,11 +71,11 @@ type OverviewColumn struct {
 	To, Legend       string
 }
 
-// Legends are what explains the cells of these columns and the marks.
+// Legends are what explains the cells of these columns and the marks, each once.
 func (o Overview) Legends(columns ...OverviewColumn) []string {
 	out := slices.Clone(o.Legend)
 	for _, c := range columns {
-		if c.Legend != "" {
+		if c.Legend != "" && !slices.Contains(out, c.Legend) {
 			out = append(out, c.Legend)
 		}
 	}

@@ -78,19 +78,13 @@ func check(kind, name string, o labdriver.Order) error {
 	if name == "NAME" {
 		return &driver.Unsupported{Mode: o.Mode, Reason: "replace NAME with a network or the path of a conflist, as in " + kind + ":bridge"}
 	}
-	if err := o.CheckNoLimits(); err != nil {
-		return err
-	}
 	options := []string{optionPlugins, optionOther, optionFlannel}
 	for key := range o.Options {
 		if !slices.Contains(options, key) {
 			return fmt.Errorf("provision %s: unknown option %s; use %s", o.Mode, key, strings.Join(options, ", "))
 		}
 	}
-	if o.Lab.Link != nil {
-		return &driver.Unsupported{Mode: o.Mode, Reason: "plugins choose names and hardware addresses at random, so two machines cannot build halves that fit; measure it in a lab on one machine"}
-	}
-	return nil
+	return o.CheckOneMachine("plugins choose names and hardware addresses")
 }
 
 // idOf returns a part of the names of sandboxes that distinguishes the modes of a run.

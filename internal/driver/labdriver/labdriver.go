@@ -19,6 +19,18 @@ type Order struct {
 	Lab lab.Spec
 }
 
+// CheckOneMachine is CheckNoLimits for modes whose programs choose something at random: it also rejects one half of a mode
+// between two machines. chooses is the clause for that, such as "Incus chooses hardware addresses".
+func (o Order) CheckOneMachine(chooses string) error {
+	if err := o.CheckNoLimits(); err != nil {
+		return err
+	}
+	if o.Lab.Link != nil {
+		return &driver.Unsupported{Mode: o.Mode, Reason: chooses + " at random, so two machines cannot build halves that fit; measure it in a lab on one machine"}
+	}
+	return nil
+}
+
 // SpecOn returns a specification for a lab, with the run id and label of the lab.
 func SpecOn(in lab.Spec, o driver.Order) Order {
 	o.Name, o.Run, o.Label = cmp.Or(o.Name, o.Mode), in.Claim.ID, in.Label

@@ -22,11 +22,8 @@ func (Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, e
 	if err != nil {
 		return nil, err
 	}
-	if err := o.CheckNoLimits(); err != nil {
+	if err := o.CheckOneMachine("netavark chooses hardware addresses"); err != nil {
 		return nil, err
-	}
-	if o.Lab.Link != nil {
-		return nil, &driver.Unsupported{Mode: o.Mode, Reason: "netavark chooses hardware addresses at random, so two machines cannot build halves that fit; measure it in a lab on one machine"}
 	}
 	in, err := find(ctx, o.Mode)
 	if err != nil {

@@ -134,6 +134,16 @@ type Mode struct {
 	SetupTime time.Duration
 }
 
+// SettingsTake is how much longer setting up a variant with these settings takes than SetupTime.
+func (m Mode) SettingsTake(with map[string]string) (sum time.Duration) {
+	for _, own := range m.Own {
+		if value, has := with[own.Name]; has && own.Takes != nil {
+			sum += own.Takes(value)
+		}
+	}
+	return sum
+}
+
 // WhyNot is m.Cannot, for any mode, and says if the mode lacks the event of the workload.
 func (m Mode) WhyNot(w study.Workload, of traffic.Spec, with map[string]string) string {
 	if w.Event != "" && !slices.Contains(m.Events, w.Event) {
@@ -188,6 +198,8 @@ type PartMode struct {
 type OwnSetting struct {
 	study.SettingSpec
 	Title string // what it does, in a few words
+	// Takes is how much longer setting up the mode takes with a valid value; nil: no longer.
+	Takes func(value string) time.Duration
 }
 
 // Pair is a client and the server that it reaches over the path.

@@ -50,7 +50,7 @@ func (r Registry) SetupTimes(s study.Study) map[string]time.Duration {
 	each := map[string]time.Duration{}
 	for _, asked := range s.Modes {
 		if _, m, err := r.For(asked.Mode); err == nil {
-			each[asked.Name()] = cmp.Or(m.SetupTime, plan.ModeOverhead)
+			each[asked.Name()] = cmp.Or(m.SetupTime, plan.ModeOverhead) + m.SettingsTake(asked.With)
 		}
 	}
 	return each

@@ -19,7 +19,9 @@ func (shelf) Provision(context.Context, Order) (*Path, error) { return nil, cont
 
 // A mode is found by its name, also with a user-supplied name in it.
 func TestRegistry(t *testing.T) {
-	r := Registry{shelf{{ID: "host"}, {ID: "docker/network:NAME", Baseline: "host", SetupTime: 2 * time.Second}}}
+	r := Registry{shelf{{ID: "host"}, {ID: "docker/network:NAME", Baseline: "host", SetupTime: 2 * time.Second, Own: []OwnSetting{
+		{SettingSpec: study.SettingSpec{Name: "slow"}, Takes: func(string) time.Duration { return time.Minute }}, {SettingSpec: study.SettingSpec{Name: "fast"}},
+	}}}}
 	for mode, want := range map[string]string{"host": "host", "docker/network:blue": "docker/network:blue"} {
 		d, m, err := r.For(mode)
 		must.True(t, err == nil && m.ID == want && d != nil, "%s: %+v, %v", mode, m, err)
@@ -29,8 +31,8 @@ func TestRegistry(t *testing.T) {
 			t.Errorf("%q is %+v", mode, m)
 		}
 	}
-	s := study.Study{Modes: []study.Mode{{Mode: "host"}, {Mode: "docker/network:a"}, {Mode: "docker/network:b", ID: "b"}}}
-	if got, want := r.SetupTime(s), plan.ModeOverhead+4*time.Second; got != want {
+	s := study.Study{Modes: []study.Mode{{Mode: "host"}, {Mode: "docker/network:a"}, {Mode: "docker/network:b", ID: "b", With: map[string]string{"slow": "1", "fast": "1"}}}}
+	if got, want := r.SetupTime(s), plan.ModeOverhead+4*time.Second+time.Minute; got != want {
 		t.Errorf("takes %s, want %s", got, want)
 	}
 }

@@ -94,19 +94,22 @@ const minSetupTimeout = 20 * time.Second
 const setupTimeFactor = 20
 
 // pairSetupTimeout is added for each pair: two containers take half a second to start, and
-// longer the more there are.
-const pairSetupTimeout = 2 * time.Second
+// longer the more there are. settingTimeFactor is the factor of what settings add, which is as long.
+const (
+	pairSetupTimeout  = 2 * time.Second
+	settingTimeFactor = 4
+)
 
-// setupTimeout is the set-up timeout of a mode with a number of pairs. It is longer on an
+// setupTimeout is the set-up timeout of a variant of a mode with a number of pairs. It is longer on an
 // emulated CPU.
-func setupTimeout(m driver.Mode, pairs int) time.Duration {
-	return timelimit.Scaled(minSetupTimeout + setupTimeFactor*m.SetupTime + time.Duration(pairs)*pairSetupTimeout)
+func setupTimeout(m driver.Mode, with map[string]string, pairs int) time.Duration {
+	return timelimit.Scaled(minSetupTimeout + setupTimeFactor*m.SetupTime + settingTimeFactor*m.SettingsTake(with) + time.Duration(pairs)*pairSetupTimeout)
 }
 
 // setUp sets up the path and the agents of one mode. clock is nil unless the set-up is measured.
 func (r *testbed) setUp(ctx context.Context, s *modeUnderTest, clock *driver.SetupClock) error {
 	began := time.Now()
-	wait := setupTimeout(s.mode, r.pairsOf(s))
+	wait := setupTimeout(s.mode, s.study.With, r.pairsOf(s))
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("the set-up timed out after %s", wait))
 	defer cancel()
 	o := r.order(s)

@@ -12,7 +12,7 @@ import (
 )
 
 // countingSettings are settings of modes that are a number of things, of which a variant without the setting has none.
-func countingSettings() []string { return []string{"ports"} }
+func countingSettings() []string { return []string{"ports", "containers"} }
 
 // SetupGrowths returns how much longer set-ups take for each 100 of what variants of a mode have different numbers of, by
 // workload. The variants are those of asked that differ in that number and in their names alone.

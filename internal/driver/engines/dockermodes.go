@@ -22,9 +22,9 @@ func dockerModes() []mode {
 		{id: "docker/host", title: "both endpoints in containers on the host network", baseline: far,
 			engines: both, parts: list(partConntrack), build: hostNetwork{}},
 		{id: "docker/published", title: "raw client, server in a container with a published port", baseline: far,
-			engines: onB, raw: client, own: morePorts(), parts: list(partConntrack, partDNAT, partChains), needs: translated(partDNAT), build: published{}},
+			engines: onB, raw: client, own: already(), parts: list(partConntrack, partDNAT, partChains), needs: translated(partDNAT), build: published{}},
 		{id: "docker/bridge", title: "both endpoints in containers on the default bridge, masqueraded and published", baseline: far,
-			engines: both, own: morePorts(), parts: list(partConntrack, partMasquerade, partDNAT, partChains), build: published{masqueraded: true},
+			engines: both, own: already(), parts: list(partConntrack, partMasquerade, partDNAT, partChains), build: published{masqueraded: true},
 			needs: append(translated(partMasquerade, partDNAT), requirement{part: partConntrack, with: []string{partChains}, why: "the engine's chains accept replies by the state of their connection"})},
 		{id: "docker/colocated", title: "two containers on one bridge", baseline: near, engines: onA, build: colocated{}},
 		{id: "docker/to-host", title: "container to a process on the same host", baseline: near,
@@ -70,21 +70,37 @@ func dockerModes() []mode {
 	}
 }
 
-// settingPorts is the setting of the modes with a published port, and mostPorts its largest value.
+// The settings of the modes with a published port, each a number.
 const (
-	settingPorts = "ports"
-	mostPorts    = 1000
+	settingPorts      = "ports"
+	settingContainers = "containers"
 )
 
-func morePorts() []driver.OwnSetting {
+// already are the settings for what an engine has besides the path.
+func already() []driver.OwnSetting {
+	return []driver.OwnSetting{
+		number(settingPorts, 1000, 80*time.Millisecond, "further ports that the server's container publishes, each for TCP and UDP"),
+		number(settingContainers, 400, 250*time.Millisecond, "further containers that run on the server's engine before its own, on a network of theirs"),
+	}
+}
+
+// number is a setting from 1 to most, of which each takes so long to set up.
+func number(name string, most int, each time.Duration, title string) driver.OwnSetting {
 	valid := func(v string) bool {
 		n, err := strconv.Atoi(v)
-		return err == nil && n >= 1 && n <= mostPorts && strconv.Itoa(n) == v
+		return err == nil && n >= 1 && n <= most && strconv.Itoa(n) == v
 	}
-	return []driver.OwnSetting{{
-		SettingSpec: study.SettingSpec{Name: settingPorts, Values: "a number from 1 to " + strconv.Itoa(mostPorts), Valid: valid},
-		Title:       "further ports that the server's container publishes, each for TCP and UDP",
-	}}
+	return driver.OwnSetting{
+		SettingSpec: study.SettingSpec{Name: name, Values: "a number from 1 to " + strconv.Itoa(most), Valid: valid},
+		Title:       title,
+		Takes:       func(v string) time.Duration { return time.Duration(numberIn(v)) * each },
+	}
+}
+
+// numberIn is the value of such a setting, 0 of an absent one.
+func numberIn(value string) int {
+	n, _ := strconv.Atoi(value)
+	return n
 }
 
 // settingTrusted is the setting of docker/direct-routing.

@@ -25,6 +25,9 @@ type portServers struct {
 // behindPorts starts the servers of all pairs, and finds the processes that listen at their ports.
 func behindPorts(ctx context.Context, p *path, s *side) (*portServers, error) {
 	servers := &portServers{path: p, side: s}
+	if err := p.moreContainers(ctx, s); err != nil {
+		return nil, err
+	}
 	return servers, p.ForEachPair(func(pair int) error {
 		port := portOf(pair)
 		ports := publish(port)
@@ -57,9 +60,8 @@ const firstMore = 6001
 
 // morePorts are the further ports that the container of the first server publishes.
 func (p *path) morePorts() (all []engine.Publish) {
-	n, _ := strconv.Atoi(p.order.With[settingPorts]) // absent: none
-	for i := range n {
-		all = append(all, publish(uint16(firstMore+i))...) //nolint:gosec // at most mostPorts
+	for i := range numberIn(p.order.With[settingPorts]) {
+		all = append(all, publish(uint16(firstMore+i))...) //nolint:gosec // at most 1000
 	}
 	return all
 }

@@ -36,11 +36,14 @@ func (w with) String() string { return fmt.Sprint(map[string]string(w)) }
 // need skips a test whose program is missing.
 func (w with) need(t *testing.T) {
 	t.Helper()
-	if w["program"] == "nginx" {
+	switch w["program"] {
+	case "nginx":
 		drivertest.NeedProgram(t, testneed.Nginx, "nginx")
-		return
+	case "caddy":
+		drivertest.NeedProgram(t, testneed.Caddy, "caddy")
+	default:
+		drivertest.NeedProgram(t, testneed.HAProxy, "haproxy")
 	}
-	drivertest.NeedProgram(t, testneed.HAProxy, "haproxy")
 }
 
 // provision builds proxy/http with settings and some pairs.
@@ -68,6 +71,7 @@ func TestEnginesRequests(t *testing.T) {
 		{}, {"placement": "client"}, {"placement": "server", "reuse": "off"}, {"placement": "hop"}, {"reuse": "off"},
 		{"tls": "on"}, {"tls": "mutual", "reuse": "off"}, {"tls": "mutual", "placement": "hop"},
 		{"program": "nginx"}, {"program": "nginx", "placement": "hop", "reuse": "off"}, {"program": "nginx", "tls": "mutual"}, {"program": "nginx", "tls": "on", "reuse": "off", "placement": "hop"},
+		{"program": "caddy"}, {"program": "caddy", "placement": "hop", "reuse": "off"}, {"program": "caddy", "tls": "mutual"}, {"program": "caddy", "tls": "on", "reuse": "off", "placement": "hop"},
 	} {
 		t.Run(w.String(), func(t *testing.T) {
 			s := w.provision(t, 1+i%2)
@@ -100,6 +104,7 @@ func TestEnginesPastHTTPProxies(t *testing.T) {
 		{with{"tls": "on"}, true, "b/proxy.requests"},
 		{with{"placement": "server"}, true, "b/proxy.requests"},
 		{with{"placement": "hop", "reuse": "off"}, true, "hop/proxy.requests"},
+		{with{"program": "caddy"}, false, "a/proxy.requests"},
 	} {
 		t.Run(tt.of.String(), func(t *testing.T) {
 			s := tt.of.provision(t, 1)
@@ -188,7 +193,7 @@ func failing(t *testing.T, s *drivertest.Setup, p traffic.Params) error {
 
 // The second proxy passes on no request in the clear, and with mutual TLS none of a client without a certificate.
 func TestEnginesOnlyTLSRequests(t *testing.T) {
-	for _, w := range []with{{"tls": "mutual"}, {"tls": "mutual", "program": "nginx"}} {
+	for _, w := range []with{{"tls": "mutual"}, {"tls": "mutual", "program": "nginx"}, {"tls": "mutual", "program": "caddy"}} {
 		t.Run(w.String(), func(t *testing.T) {
 			s := w.provision(t, 1)
 			at := s.Path.Pairs[0].Server.Listen[0]
@@ -266,7 +271,7 @@ func TestEnginesHTTPProxyKilled(t *testing.T) {
 // Configuration, certificates and keys are readable by root alone, and the sockets with statistics are in the private /run: no
 // proxy listens on a port besides those of the pairs.
 func TestEnginesHTTPSecrets(t *testing.T) {
-	for _, w := range []with{{"tls": "mutual"}, {"tls": "mutual", "program": "nginx"}} {
+	for _, w := range []with{{"tls": "mutual"}, {"tls": "mutual", "program": "nginx"}, {"tls": "mutual", "program": "caddy"}} {
 		t.Run(w.String(), func(t *testing.T) {
 			s := w.provision(t, 1)
 			facts := map[string]string{}

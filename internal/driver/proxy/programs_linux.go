@@ -22,6 +22,7 @@ type installed struct {
 	name string
 	// flag makes it print its version, after prefix in the first line.
 	flag, prefix string
+	label        string // what that line lacks
 	start        func(p *placedPath, cfg proxyConfig, path string) (placedProxy, error)
 }
 
@@ -38,7 +39,8 @@ func (i installed) find(ctx context.Context, mode, otherwise string) (path, vers
 		return "", "", &driver.Unsupported{Mode: mode, Reason: fmt.Sprintf("%v; install a current %s, or leave this mode out", err, i.name)}
 	}
 	version, _, _ = strings.Cut(version, " - ")
-	return path, version, nil
+	version, _, _ = strings.Cut(version, " h1:") // the checksum of a Go module
+	return path, i.label + version, nil
 }
 
 // starter returns what starts the program's proxies.
@@ -50,8 +52,11 @@ func (b build) starter(ctx context.Context, mode string) (startProxy, error) {
 	if b.http {
 		otherwise = "set program: " + programNginx
 	}
-	if b.program == programNginx {
+	switch b.program {
+	case programNginx:
 		program, otherwise = nginx(), "set program: "+programHAProxy
+	case programCaddy:
+		program, otherwise = caddy(), "set program: "+programHAProxy
 	}
 	path, version, err := program.find(ctx, mode, otherwise)
 	if err != nil {

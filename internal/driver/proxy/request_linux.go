@@ -106,8 +106,8 @@ func records(frame []byte) (lengths []int) {
 	return lengths
 }
 
-// maxAnswer bounds what a proxy says of itself, in bytes: a line for each route.
-const maxAnswer = 1 << 20
+// maxAnswer bounds what a proxy says of itself, in bytes: a line for each route, or with Caddy's histograms some 8 KiB.
+const maxAnswer = 4 << 20
 
 // dialOwn connects to a proxy's own socket in its private /run. The connection is closed by whoever has it.
 func dialOwn(ctx context.Context, path string) (net.Conn, error) {
@@ -131,5 +131,8 @@ func ask(ctx context.Context, path, query string) (string, error) {
 		return "", err
 	}
 	text, err := io.ReadAll(io.LimitReader(c, maxAnswer))
+	if err == nil && len(text) == maxAnswer {
+		err = fmt.Errorf("it says more of itself than %d bytes", maxAnswer)
+	}
 	return string(text), err
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,6 +81,41 @@ func nginxRequests(text string) (uint64, error) {
 		}
 	}
 	return 0, fmt.Errorf("nginx does not tell how many requests it handled, but %.80q", text)
+}
+
+// caddyQuery asks the handler metrics of Caddy.
+const caddyQuery = "GET / HTTP/1.0\r\n\r\n"
+
+// caddyRequests returns how many requests the routes of a Caddy have handled to their end, and how many they are handling, from the
+// answer to caddyQuery in Prometheus' format (Caddy's documentation of its metrics). A route before its first request has no line.
+func caddyRequests(text string) (n, inFlight uint64, err error) {
+	known := false
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		into := &n
+		switch {
+		case name == "caddy_config_last_reload_successful":
+			known = true
+			continue
+		case !strings.Contains(name, `server="`+route):
+			continue
+		case strings.HasPrefix(name, "caddy_http_requests_in_flight{"):
+			into = &inFlight
+		case !strings.HasPrefix(name, "caddy_http_requests_total{"):
+			continue
+		}
+		// Values are floating-point numbers, such as 1.2e+06; up to this they are exact.
+		const exact = 1 << 53
+		x, err := strconv.ParseFloat(value, 64)
+		if err != nil || !(x >= 0 && x < exact) || x != math.Trunc(x) || float64(*into)+x >= exact {
+			return 0, 0, fmt.Errorf("the metrics of Caddy have %.40q requests", value)
+		}
+		*into += uint64(x)
+	}
+	if !known {
+		return 0, 0, fmt.Errorf("caddy does not tell how many requests it handled, but %.80q", text)
+	}
+	return n, inFlight, nil
 }
 
 // forwardedFor returns the addresses in X-Forwarded-For fields, of which each proxy has added one to the last.

@@ -12,6 +12,28 @@ const haproxyAnswer = "# pxname,svname,scur,stot,req_rate,req_rate_max,req_tot,c
 
 const nginxAnswer = "HTTP/1.1 200 OK\r\nServer: nginx/1.22.1\r\nConnection: close\r\n\r\nActive connections: 2 \nserver accepts handled requests\n 11 11 1234 \nReading: 0 Writing: 1 Waiting: 1 \n"
 
+const caddyAnswer = "HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\n# TYPE caddy_config_last_reload_successful gauge\ncaddy_config_last_reload_successful 1\n" +
+	"caddy_http_requests_in_flight{handler=\"metrics\",server=\"stats\"} 1\ncaddy_http_requests_in_flight{handler=\"reverse_proxy\",server=\"route0\"} 2\n" +
+	"caddy_http_requests_total{handler=\"metrics\",server=\"stats\"} 7\ncaddy_http_requests_total{handler=\"reverse_proxy\",server=\"route0\"} 1.2e+06\ncaddy_http_requests_total{handler=\"reverse_proxy\",server=\"route12\"} 34\n"
+
+// Those of Caddy are of requests that have ended, beside those in progress; before the first request there is none.
+func TestCaddyCounts(t *testing.T) {
+	n, inFlight, err := caddyRequests(caddyAnswer)
+	must.Do(t, err)
+	must.Equal(t, [2]uint64{1_200_034, 2}, [2]uint64{n, inFlight})
+	n, inFlight, err = caddyRequests("caddy_config_last_reload_successful 1\n")
+	must.Do(t, err)
+	must.Equal(t, [2]uint64{}, [2]uint64{n, inFlight})
+	for text, want := range map[string]string{
+		"": "does not tell how many requests", "HTTP/1.0 404 Not Found\r\n\r\n": "does not tell how many requests",
+		strings.Replace(caddyAnswer, "} 34", "} NaN", 1): "have \"NaN\" requests", strings.Replace(caddyAnswer, "} 34", "}", 1): "have \"\" requests",
+		strings.Replace(caddyAnswer, "} 34", "} 3.5", 1): "have \"3.5\" requests", strings.Replace(caddyAnswer, "} 34", "} 1e+300", 1): "have \"1e+300\" requests",
+	} {
+		_, _, err := caddyRequests(text)
+		must.FailLine(t, text, err, want)
+	}
+}
+
 // Counts are those of the routes; an answer without them is an error, and never 0.
 func TestRequestCounts(t *testing.T) {
 	must.Equal(t, uint64(123), must.Get(haproxyRequests(haproxyAnswer))(t))
@@ -46,6 +68,7 @@ func TestHAProxyPID(t *testing.T) {
 func FuzzRequestCounts(f *testing.F) {
 	f.Add(haproxyAnswer)
 	f.Add(nginxAnswer)
+	f.Add(caddyAnswer)
 	f.Add("# pxname,req_tot\nroute,9223372036854775807\nroute,9223372036854775807\nroute,9223372036854775807\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		n, err := haproxyRequests(text)
@@ -54,6 +77,9 @@ func FuzzRequestCounts(f *testing.F) {
 		}
 		if pid, err := haproxyPID(text); err == nil && (pid < 1 || !strings.Contains(text, "Pid: ")) {
 			t.Errorf("%q has process id %d", text, pid)
+		}
+		if n, inFlight, err := caddyRequests(text); err == nil && n+inFlight > 0 && !strings.Contains(text, "server=\""+route) {
+			t.Errorf("%q has %d requests, %d of them in progress", text, n, inFlight)
 		}
 		if n, err := nginxRequests(text); err == nil && (n == 0 || !strings.Contains(text, "requests\n")) {
 			t.Errorf("%q has %d requests", text, n)

@@ -23,6 +23,7 @@ const (
 const (
 	programHAProxy = "haproxy"
 	programNginx   = "nginx"
+	programCaddy   = "caddy"
 	programOwn     = "tare"
 )
 
@@ -68,7 +69,7 @@ func httpSettings() []driver.OwnSetting {
 		return ""
 	}
 	return []driver.OwnSetting{
-		oneOf(settingProgram, "the proxy: HAProxy, or nginx", programHAProxy, programNginx),
+		oneOf(settingProgram, "the proxy: HAProxy, nginx or Caddy", programHAProxy, programNginx, programCaddy),
 		oneOf(settingPlacement, placementTitle, placements()...),
 		tls,
 		oneOf(settingReuse, "whether a proxy keeps connections to the next hop and shares them, or opens one for each request", study.On, study.Off),
@@ -121,6 +122,8 @@ func cannotRead(w study.Workload, _ traffic.Spec, with map[string]string) string
 		return "an external tool does not count requests at both endpoints, and each must be found at the mode's proxies"
 	case w.Kind != "http" && program == programNginx:
 		return "nginx speaks HTTP/1.1 to servers; use program: " + programHAProxy
+	case w.Event == proxyReload && program == programCaddy:
+		return "Caddy reloads within one process, which no new worker shows; use program: " + programHAProxy
 	}
 	return ""
 }

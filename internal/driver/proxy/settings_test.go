@@ -34,7 +34,7 @@ func TestConflict(t *testing.T) {
 
 // Each workload passes, or there is a reason why it does not.
 func TestCannotRead(t *testing.T) {
-	nginx := map[string]string{settingProgram: programNginx}
+	nginx, caddy := map[string]string{settingProgram: programNginx}, map[string]string{settingProgram: programCaddy}
 	for _, tt := range []struct {
 		w    study.Workload
 		with map[string]string
@@ -44,6 +44,9 @@ func TestCannotRead(t *testing.T) {
 		{study.Workload{Kind: "http", TLS: study.Off, Tool: study.BuiltIn}, nginx, ""},
 		{study.Workload{Kind: "grpc"}, nil, ""},
 		{study.Workload{Kind: "http2"}, nginx, "nginx speaks HTTP/1.1"},
+		{study.Workload{Kind: "grpc"}, caddy, ""},
+		{study.Workload{Kind: "http", Event: proxyReload}, nginx, ""},
+		{study.Workload{Kind: "http", Event: proxyReload}, caddy, "Caddy reloads within one process"},
 		{study.Workload{Kind: "http", TLS: study.On}, nil, "it is in TLS from client to server"},
 		{study.Workload{Kind: "grpc", Streaming: study.Bidi}, nil, "each of its calls is one request with many messages"},
 		{study.Workload{Kind: "http", Tool: "wrk"}, nil, "an external tool does not count"},

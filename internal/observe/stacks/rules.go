@@ -114,7 +114,7 @@ func owners() []string {
 func isProxy(name string) bool {
 	for _, p := range []string{
 		"docker-proxy", "rootlessport", "rootlesskit", "slirp4netns", "vpnkit", "pasta", "passt", "gvproxy", "gvforwarder", "wireguard-go", "tare-wireguard", "tare-proxy", "boringtun", "tailscaled",
-		"charon", "openvpn", "nebula", "ovs-vswitchd", "vpp", "vhost-", "qemu-", "firecracker", "cloud-hyperviso", "envoy", "haproxy", "nginx", "socat", "kube-proxy", "flanneld", "weaver", "lima-guestagent", "com.docker.back",
+		"charon", "openvpn", "nebula", "ovs-vswitchd", "vpp", "vhost-", "qemu-", "firecracker", "cloud-hyperviso", "envoy", "haproxy", "nginx", "caddy", "socat", "kube-proxy", "flanneld", "weaver", "lima-guestagent", "com.docker.back",
 	} {
 		if strings.HasPrefix(name, p) {
 			return true

@@ -33,6 +33,7 @@ const (
 	CNI        Need = "CNI plugins"
 	HAProxy    Need = "HAProxy"
 	Nginx      Need = "nginx"
+	Caddy      Need = "Caddy"
 	Nebula     Need = "Nebula"
 	OVS        Need = "Open vSwitch"
 	StrongSwan Need = "strongSwan"

@@ -23,6 +23,7 @@ func main() {
 	cni := flag.String("cni", string(kubetest.Flannel), "network of the pods: bridge, flannel, calico, kube-router or cilium")
 	proxy := flag.String("proxy", "nftables", "mode of kube-proxy: nftables or iptables; with -cni cilium also cilium, without kube-proxy")
 	more := flag.Bool("more", false, "with -cni bridge: IPv6, MetalLB, and Multus with the network "+kubetest.SecondNetwork)
+	traefik := flag.Bool("traefik", false, "Traefik as controller of the IngressClass "+kubetest.IngressClass+" and the Gateway "+kubetest.Gateway)
 	image := flag.String("image", "", "archive that tare image save has written, which both nodes import")
 	testing.Init()
 	flag.Parse()
@@ -39,6 +40,9 @@ func main() {
 		if *more {
 			c.StartMetalLB(t)
 			c.DefineNetwork(t)
+		}
+		if *traefik {
+			c.StartTraefik(t)
 		}
 		if *image != "" {
 			c.Import(t, *image)

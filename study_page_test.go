@@ -9,6 +9,7 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic/workloads"
 	"tare/studies"
@@ -83,7 +84,7 @@ func TestWorkloadPages(t *testing.T) {
 		for _, profile := range study.Profiles() {
 			set := spec.Profiles[profile]
 			if l, has := spec.Lengths[profile]; has {
-				set.Warmup, set.Duration, set.Slice = study.WaitOf(l.Warmup.Std()), l.Duration, l.Slice
+				set.Warmup, set.Duration, set.Slice = quantity.WaitOf(l.Warmup.Std()), l.Duration, l.Slice
 			}
 			var of []string
 			for _, s := range set.Settings() {

@@ -20,6 +20,7 @@ import (
 	"tare/internal/runid"
 	"tare/internal/store"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/kubetest"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
@@ -162,7 +163,7 @@ func controlTraffic(b *testing.B, c *kubetest.Cluster) float64 {
 		}()
 	}
 	w := traffic.Params{
-		Workload: study.Workload{Kind: "tcp_rr", Streams: 1, RequestSize: 1, ResponseSize: 1, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), NoDelay: new(true), Congestion: "reno"},
+		Workload: study.Workload{Kind: "tcp_rr", Streams: 1, RequestSize: 1, ResponseSize: 1, SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer(), NoDelay: new(true), Congestion: "reno"},
 		Token:    harness.Token, Warmup: 100 * time.Millisecond, Duration: trialLong, CPU: -1, Address: netip.AddrPortFrom(server, 7101).String(),
 	}
 	t, err := agent.Begin(ctx, agents[0], agents[1], w, w)

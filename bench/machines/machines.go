@@ -22,6 +22,7 @@ import (
 	"tare/internal/machine"
 	"tare/internal/stats"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/traffic"
 	"tare/internal/traffic/workloads"
 )
@@ -147,7 +148,7 @@ func params(long time.Duration) traffic.Params {
 	const slice = 125 * time.Millisecond
 	timed := slice - slice/traffic.SliceWarmup
 	return traffic.Params{
-		Workload: study.Workload{Kind: "tcp_rr", Streams: 1, RequestSize: 1, ResponseSize: 1, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), NoDelay: new(true), Congestion: harness.Congestion},
+		Workload: study.Workload{Kind: "tcp_rr", Streams: 1, RequestSize: 1, ResponseSize: 1, SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer(), NoDelay: new(true), Congestion: harness.Congestion},
 		Token:    harness.Token, Warmup: 100 * time.Millisecond, Duration: long, Slice: slice, Rounds: int((long + timed - 1) / timed),
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"tare/bench/harness"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/traffic"
 )
 
@@ -82,7 +83,7 @@ func (c crr) tare(ctx context.Context, s *testbed) (float64, error) {
 	t, err := s.trial(ctx, c.at, traffic.Params{
 		Workload: study.Workload{
 			Kind: "tcp_crr", Streams: c.flows, RequestSize: 1, ResponseSize: 1, NoDelay: new(true), Close: end,
-			SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(),
+			SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer(),
 		},
 		Duration: time.Duration(crrSeconds * float64(time.Second)),
 	})

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 	"tare/internal/traffic/http1"
@@ -85,7 +86,7 @@ func trialService() *grpc.ServiceDesc {
 
 func grpcParams(streaming string) traffic.Params {
 	return traffic.Params{
-		Workload: study.Workload{Kind: "grpc", Flows: 2, Streams: 3, RequestSize: grpcAsked, ResponseSize: grpcAnswered, Streaming: streaming, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer()},
+		Workload: study.Workload{Kind: "grpc", Flows: 2, Streams: 3, RequestSize: grpcAsked, ResponseSize: grpcAnswered, Streaming: streaming, SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer()},
 		Address:  "127.0.0.1:0", Token: grpcToken, CPU: -1, Warmup: 10 * time.Millisecond, Duration: 100 * time.Millisecond,
 	}
 }

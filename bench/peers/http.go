@@ -12,6 +12,7 @@ import (
 
 	"tare/bench/harness"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/traffic"
 	"tare/internal/traffic/http1"
 	"tare/internal/unit"
@@ -53,8 +54,8 @@ func HTTP(ctx context.Context, b harness.Options) error {
 func (l httpLoad) params() traffic.Params {
 	return traffic.Params{
 		Workload: study.Workload{
-			Kind: "http", Streams: l.flows, ResponseSize: study.Size(l.response), KeepAlive: study.On,
-			SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(),
+			Kind: "http", Streams: l.flows, ResponseSize: quantity.Size(l.response), KeepAlive: study.On,
+			SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer(),
 		},
 		Duration: httpSeconds * time.Second,
 	}

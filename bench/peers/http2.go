@@ -9,6 +9,7 @@ import (
 
 	"tare/bench/harness"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/traffic"
 	"tare/internal/unit"
 )
@@ -45,8 +46,8 @@ func HTTP2(ctx context.Context, b harness.Options) error {
 func (l http2Load) params() traffic.Params {
 	return traffic.Params{
 		Workload: study.Workload{
-			Kind: "http2", Flows: l.flows, Streams: l.streams, ResponseSize: study.Size(l.response),
-			SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(),
+			Kind: "http2", Flows: l.flows, Streams: l.streams, ResponseSize: quantity.Size(l.response),
+			SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer(),
 		},
 		Duration: httpSeconds * time.Second,
 	}

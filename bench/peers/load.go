@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/traffic"
 )
 
@@ -99,13 +100,13 @@ const burst = 64
 func (l load) params() traffic.Params {
 	p := traffic.Params{
 		Workload: study.Workload{
-			Kind: "tcp_stream", Streams: l.streams, WriteSize: study.Size(l.size), Rate: study.Load(l.rate),
-			SendBuffer: study.Buffer(study.Size(l.buffer())), ReceiveBuffer: study.Buffer(study.Size(l.buffer())),
+			Kind: "tcp_stream", Streams: l.streams, WriteSize: quantity.Size(l.size), Rate: quantity.Load(l.rate),
+			SendBuffer: quantity.Buffer(quantity.Size(l.buffer())), ReceiveBuffer: quantity.Buffer(quantity.Size(l.buffer())),
 		},
 		Duration: l.long,
 	}
 	if l.udp {
-		p.Kind, p.WriteSize, p.PayloadSize, p.Burst = "udp_stream", 0, study.Size(l.size), burst
+		p.Kind, p.WriteSize, p.PayloadSize, p.Burst = "udp_stream", 0, quantity.Size(l.size), burst
 		if l.offload {
 			p.Offload = study.On
 		}

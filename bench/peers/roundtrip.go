@@ -9,6 +9,7 @@ import (
 
 	"tare/bench/harness"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/traffic"
 )
 
@@ -42,7 +43,7 @@ func (w waiting) ask(ctx context.Context, s *testbed, at cpuPlacement, perSecond
 	p := traffic.Params{
 		Workload: study.Workload{
 			Kind: "tcp_rr", Streams: 1, RequestSize: 1, ResponseSize: 1, NoDelay: new(true), TransactionRate: perSecond,
-			SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(),
+			SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer(),
 		},
 		Warmup: 400 * time.Millisecond, Duration: askSeconds*time.Second - 450*time.Millisecond,
 	}

@@ -18,6 +18,7 @@ import (
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/traffic"
 	"tare/internal/traffic/workloads"
 )
@@ -209,8 +210,8 @@ func watchedLoads(long time.Duration) map[string]watchedLoad {
 		return watchedLoad{p, metric}
 	}
 	return map[string]watchedLoad{
-		"tcp_stream": load("goodput", traffic.Params{Workload: study.Workload{Kind: "tcp_stream", Streams: 1, WriteSize: 128 << 10, SendBuffer: study.Buffer(1 << 20), ReceiveBuffer: study.Buffer(1 << 20)}}),
-		"tcp_rr":     load("transaction_rate", traffic.Params{Workload: study.Workload{Kind: "tcp_rr", Streams: 1, RequestSize: 1, ResponseSize: 1, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer()}}),
-		"udp_stream": load("goodput", traffic.Params{Workload: study.Workload{Kind: "udp_stream", Streams: 1, PayloadSize: 1400, Burst: 64, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.Buffer(4 << 20)}}),
+		"tcp_stream": load("goodput", traffic.Params{Workload: study.Workload{Kind: "tcp_stream", Streams: 1, WriteSize: 128 << 10, SendBuffer: quantity.Buffer(1 << 20), ReceiveBuffer: quantity.Buffer(1 << 20)}}),
+		"tcp_rr":     load("transaction_rate", traffic.Params{Workload: study.Workload{Kind: "tcp_rr", Streams: 1, RequestSize: 1, ResponseSize: 1, SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer()}}),
+		"udp_stream": load("goodput", traffic.Params{Workload: study.Workload{Kind: "udp_stream", Streams: 1, PayloadSize: 1400, Burst: 64, SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.Buffer(4 << 20)}}),
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"tare/internal/agent/transport"
 	"tare/internal/program/agentfile"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
 	"tare/internal/traffic"
@@ -59,7 +60,7 @@ func TestReleaseAgent(t *testing.T) {
 	client, server := start(t, path), start(t, path)
 	for _, kind := range []string{"tcp_rr", "tcp_stream", "tcp_crr", "udp_rr", "udp_stream"} {
 		p := traffic.Params{
-			Workload: study.Workload{Kind: kind, Streams: 2, WriteSize: 128 << 10, PayloadSize: 1400, RequestSize: 16, ResponseSize: 16, Rate: 100e6, Burst: 64, SendBuffer: study.Buffer(1 << 20), ReceiveBuffer: study.Buffer(1 << 20)},
+			Workload: study.Workload{Kind: kind, Streams: 2, WriteSize: 128 << 10, PayloadSize: 1400, RequestSize: 16, ResponseSize: 16, Rate: 100e6, Burst: 64, SendBuffer: quantity.Buffer(1 << 20), ReceiveBuffer: quantity.Buffer(1 << 20)},
 			Address:  "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, Warmup: 20 * time.Millisecond, Duration: 200 * time.Millisecond,
 		}
 		if kind != "udp_stream" {
@@ -94,7 +95,7 @@ func TestReleaseAgent(t *testing.T) {
 func slices(t *testing.T, client, server *agent.Client) {
 	t.Helper()
 	p := traffic.Params{
-		Workload: study.Workload{Kind: "tcp_stream", Streams: 1, WriteSize: 128 << 10, SendBuffer: study.Buffer(1 << 20), ReceiveBuffer: study.Buffer(1 << 20)},
+		Workload: study.Workload{Kind: "tcp_stream", Streams: 1, WriteSize: 128 << 10, SendBuffer: quantity.Buffer(1 << 20), ReceiveBuffer: quantity.Buffer(1 << 20)},
 		Address:  "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, Warmup: 10 * time.Millisecond, Slice: 3 * time.Millisecond, Rounds: 100,
 	}
 	p.Duration = time.Duration(p.Rounds) * p.Slice

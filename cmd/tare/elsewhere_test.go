@@ -24,6 +24,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
 	"tare/internal/traffic"
@@ -150,7 +151,7 @@ func agentsElsewhere(t *testing.T, binary string) {
 	client, server := begin("client"), begin("server")
 	for _, kind := range []string{"tcp_stream", "tcp_rr"} {
 		p := traffic.Params{
-			Workload: study.Workload{Kind: kind, Streams: 1, WriteSize: 64 << 10, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer()},
+			Workload: study.Workload{Kind: kind, Streams: 1, WriteSize: 64 << 10, SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer()},
 			Address:  "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, Warmup: 20 * time.Millisecond, Duration: 100 * time.Millisecond,
 		}
 		trial := must.Get(agent.Begin(t.Context(), client, server, p, p))(t)

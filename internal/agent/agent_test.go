@@ -17,6 +17,7 @@ import (
 	"tare/internal/agent/wire"
 	"tare/internal/program/agentfile"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
@@ -40,7 +41,7 @@ func begin(t *testing.T) *agent.Client {
 
 func params(kind string) traffic.Params {
 	return traffic.Params{
-		Workload: study.Workload{Kind: kind, Streams: 2, WriteSize: 1000, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer()},
+		Workload: study.Workload{Kind: kind, Streams: 2, WriteSize: 1000, SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer()},
 		Address:  "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, Warmup: 20 * time.Millisecond, Duration: 200 * time.Millisecond,
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
@@ -135,11 +136,11 @@ func TestCompareEnds(t *testing.T) {
 		of    result.Trial
 		want  []string
 	}{
-		{"alike", study.Workload{SendBuffer: study.Buffer(100), ReceiveBuffer: study.Buffer(100)}, trial("m", "cubic", 200, 200), []string{}},
-		{"left open", study.Workload{SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer()}, trial("m", "bbr", 999, 999), []string{"congestion_differs m w"}},
-		{"asked for", study.Workload{Congestion: "cubic", SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer()}, trial("m", "bbr", 200, 200), []string{"congestion_control m"}},
-		{"a stack with other limits", study.Workload{SendBuffer: study.Buffer(100), ReceiveBuffer: study.Buffer(100)}, trial("m", "cubic", 200, 300), []string{"buffers_differ m w"}},
-		{"unknown, as of a tool", study.Workload{SendBuffer: study.Buffer(100), ReceiveBuffer: study.Buffer(100)}, trial("m", "", 0, 0), []string{}},
+		{"alike", study.Workload{SendBuffer: quantity.Buffer(100), ReceiveBuffer: quantity.Buffer(100)}, trial("m", "cubic", 200, 200), []string{}},
+		{"left open", study.Workload{SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer()}, trial("m", "bbr", 999, 999), []string{"congestion_differs m w"}},
+		{"asked for", study.Workload{Congestion: "cubic", SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer()}, trial("m", "bbr", 200, 200), []string{"congestion_control m"}},
+		{"a stack with other limits", study.Workload{SendBuffer: quantity.Buffer(100), ReceiveBuffer: quantity.Buffer(100)}, trial("m", "cubic", 200, 300), []string{"buffers_differ m w"}},
+		{"unknown, as of a tool", study.Workload{SendBuffer: quantity.Buffer(100), ReceiveBuffer: quantity.Buffer(100)}, trial("m", "", 0, 0), []string{}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

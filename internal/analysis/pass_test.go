@@ -7,6 +7,7 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
@@ -15,8 +16,8 @@ import (
 func TestCostPassOfTrials(t *testing.T) {
 	s := study.Study{
 		Modes:     study.ModesOf("host", "m"),
-		CostPass:  study.CostPass{Rate: study.PassAuto, FromBlock: 2, Every: 1, Times: 2, Warmup: study.WaitOf(0), Duration: study.Duration(time.Second)},
-		Workloads: []study.Workload{{ID: "t", Kind: "tcp_stream", Streams: 1, WriteSize: 128 << 10, Duration: study.Duration(time.Second)}},
+		CostPass:  study.CostPass{Rate: quantity.PassAuto, FromBlock: 2, Every: 1, Times: 2, Warmup: quantity.WaitOf(0), Duration: quantity.Duration(time.Second)},
+		Workloads: []study.Workload{{ID: "t", Kind: "tcp_stream", Streams: 1, WriteSize: 128 << 10, Duration: quantity.Duration(time.Second)}},
 	}
 	killed := result.Run{Status: result.RunInterrupted, Modes: []result.Mode{{ID: "host", Status: result.ModeMeasured}, {ID: "m", Status: result.ModeMeasured}}}
 	of := func(s study.Study, trials ...result.Trial) *result.CostPass {
@@ -37,7 +38,7 @@ func TestCostPassOfTrials(t *testing.T) {
 	if want := (result.CostPass{Asked: "auto", Kind: "tcp_stream", Rate: 4e9, Of: "m", Workload: "t", Block: 1}); c == nil || *c != want {
 		t.Errorf("%+v, want %+v", c, want)
 	}
-	s.CostPass = study.CostPass{Rate: study.NoPass}
+	s.CostPass = study.CostPass{Rate: quantity.NoPass}
 	must.Equal(t, (*result.CostPass)(nil), of(s))
 }
 

@@ -9,6 +9,7 @@ import (
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/warning"
 )
 
@@ -68,7 +69,7 @@ func (e *evaluation) fullCores(w study.Workload) {
 
 // paced says whether a workload has a rate.
 func paced(w study.Workload) bool {
-	return w.Rate != 0 && w.Rate != study.Unlimited || w.PacketRate != 0 || w.TransactionRate != 0
+	return w.Rate != 0 && w.Rate != quantity.Unlimited || w.PacketRate != 0 || w.TransactionRate != 0
 }
 
 // meanFullest is the busy share of the busiest CPU, as the mean over a mode's valid trials of

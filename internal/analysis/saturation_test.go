@@ -8,6 +8,7 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
@@ -34,7 +35,7 @@ func crowded(w study.Workload, fullest map[string]float64, goodput map[string]fl
 // A CPU or an underlay that is full is told where it bears on a comparison, and bbr
 // always.
 func TestSaturated(t *testing.T) {
-	stream := study.Workload{Kind: "tcp_stream", WriteSize: 1 << 17, Rate: study.Unlimited, Direction: study.Forward}
+	stream := study.Workload{Kind: "tcp_stream", WriteSize: 1 << 17, Rate: quantity.Unlimited, Direction: study.Forward}
 	slow := stream
 	slow.Rate = 50_000_000
 	full := func(a, b, c float64) map[string]float64 {

@@ -7,6 +7,7 @@ import (
 	"tare/internal/analysis/verdict"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/blocks"
 	"tare/internal/testkit/must"
 )
@@ -23,15 +24,15 @@ func trialsOf(workload string, ok, invalid, failed int) (out []result.Trial) {
 func TestNoisy(t *testing.T) {
 	for _, tt := range []struct {
 		ok, invalid, failed int
-		most                study.Share
+		most                quantity.Share
 		want                string
 	}{
-		{0, 0, 0, study.ShareOf(0.2), ""},
-		{8, 2, 0, study.ShareOf(0.2), ""},
-		{8, 3, 9, study.ShareOf(0.2), "3 of 11 trials are invalid, more than 20 %: no verdict is possible"},
-		{0, 4, 0, study.ShareOf(0.2), "4 of 4 trials are invalid, more than 20 %: no verdict is possible"},
-		{0, 4, 0, study.NotApplied(), ""},
-		{0, 4, 0, study.Share{}, ""},
+		{0, 0, 0, quantity.ShareOf(0.2), ""},
+		{8, 2, 0, quantity.ShareOf(0.2), ""},
+		{8, 3, 9, quantity.ShareOf(0.2), "3 of 11 trials are invalid, more than 20 %: no verdict is possible"},
+		{0, 4, 0, quantity.ShareOf(0.2), "4 of 4 trials are invalid, more than 20 %: no verdict is possible"},
+		{0, 4, 0, quantity.NotApplied(), ""},
+		{0, 4, 0, quantity.Share{}, ""},
 	} {
 		rule := RuleOf(study.Study{Invalid: study.Invalid{Most: tt.most}}, trialsOf("rr", tt.ok, tt.invalid, tt.failed))
 		must.EqualFor(t, tt, tt.want, rule.Noisy)
@@ -41,7 +42,7 @@ func TestNoisy(t *testing.T) {
 // A workload that is too noisy has no verdict and leaves the others theirs; the run is too noisy if every workload is. The
 // cost pass counts for nothing, nor does a workload of which every trial failed.
 func TestNoisyWorkload(t *testing.T) {
-	s := study.Study{Invalid: study.Invalid{Most: study.ShareOf(0.2)}}
+	s := study.Study{Invalid: study.Invalid{Most: quantity.ShareOf(0.2)}}
 	quiet, loud := trialsOf("rr", 10, 1, 0), trialsOf("stream", 6, 4, 0)
 	why := "4 of 10 trials are invalid, more than 20 %: no verdict is possible"
 	for name, tt := range map[string]struct {

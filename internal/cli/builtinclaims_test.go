@@ -9,6 +9,8 @@ import (
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/published"
+	"tare/internal/study/quantity"
 	"tare/internal/study/studyfile"
 	"tare/internal/testkit/must"
 	"tare/studies"
@@ -113,7 +115,7 @@ func TestClaimsWithoutTheLimit(t *testing.T) {
 	const suffix = "-unlimited"
 	seen := 0
 	for name, s := range builtinStudies(t) {
-		sides := func(id string) (rates []study.Rate, modes []string, holdsIf string) {
+		sides := func(id string) (rates []quantity.Rate, modes []string, holdsIf string) {
 			i := slices.IndexFunc(s.Claims, func(c study.Claim) bool { return c.ID == id })
 			must.Require(t, i >= 0, "%s: there is no claim %q", name, id)
 			of, _ := s.Sides(s.Claims[i])
@@ -156,7 +158,7 @@ func TestBuiltinClaims(t *testing.T) {
 			if c.Needs != "" {
 				continue
 			}
-			if _, err := study.ParseCondition(c.HoldsIf); err != nil {
+			if _, err := published.ParseCondition(c.HoldsIf); err != nil {
 				t.Errorf("%s, claim %s: %v", name, c.ID, err)
 			}
 		}

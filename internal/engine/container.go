@@ -18,6 +18,7 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 )
 
 // HostNetwork as a container's network is the engine's own network, without a namespace.
@@ -295,7 +296,7 @@ func (c *Container) read(got container.InspectResponse) {
 		c.pid = got.State.Pid
 	}
 	if h := got.HostConfig; h != nil {
-		c.Limit = study.Limit{CPUs: float64(h.NanoCPUs) / 1e9, Memory: study.Size(h.Memory)}
+		c.Limit = study.Limit{CPUs: float64(h.NanoCPUs) / 1e9, Memory: quantity.Size(h.Memory)}
 	}
 	c.Endpoints = nil
 	if got.NetworkSettings == nil {

@@ -16,6 +16,7 @@ import (
 	"tare/internal/program/agentfile"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/warning"
 )
 
@@ -110,7 +111,7 @@ func labHosts(s study.Study, machine []result.Fact, cpus []int) []result.Host {
 	}
 }
 
-func rateText(r study.Rate) string {
+func rateText(r quantity.Rate) string {
 	if r == 0 {
 		return "none"
 	}

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
@@ -24,9 +25,9 @@ func drawStudy(t *rapid.T) study.Study {
 	for i := range s.Workloads {
 		s.Workloads[i].Every = rapid.IntRange(0, 4).Draw(t, "every")
 		s.Workloads[i].Times = rapid.IntRange(0, 6).Draw(t, "times")
-		s.Workloads[i].Slice = rapid.SampledFrom([]study.Duration{study.AtOnce, study.Duration(25 * time.Millisecond)}).Draw(t, "slice")
+		s.Workloads[i].Slice = rapid.SampledFrom([]quantity.Duration{quantity.AtOnce, quantity.Duration(25 * time.Millisecond)}).Draw(t, "slice")
 	}
-	s.Pilot = rapid.SampledFrom([]study.Wait{study.WaitOf(0), study.WaitOf(15 * time.Second)}).Draw(t, "pilot")
+	s.Pilot = rapid.SampledFrom([]quantity.Wait{quantity.WaitOf(0), quantity.WaitOf(15 * time.Second)}).Draw(t, "pilot")
 	if rapid.Bool().Draw(t, "stops") {
 		s.Stop = &study.Stop{MinBlocks: rapid.IntRange(2, s.Blocks).Draw(t, "least"), Width: 0.025, ExtraBlocks: 2}
 	}
@@ -94,7 +95,7 @@ func TestPilots(t *testing.T) {
 		if slices.ContainsFunc(all[pilots:], Trial.Pilot) {
 			t.Fatal("a pilot behind the first block")
 		}
-		if s.Pilot == study.WaitOf(0) {
+		if s.Pilot == quantity.WaitOf(0) {
 			if pilots > 0 {
 				t.Fatalf("%d pilots that were not requested", pilots)
 			}
@@ -103,7 +104,7 @@ func TestPilots(t *testing.T) {
 		var modes []string
 		for _, tr := range all[:pilots] {
 			modes = append(modes, tr.Mode)
-			if w := tr.Workload; w.ID != bulk.ID || w.Warmup != study.WaitOf(0) || w.Duration != s.Pilot.For || tr.Sliced() {
+			if w := tr.Workload; w.ID != bulk.ID || w.Warmup != quantity.WaitOf(0) || w.Duration != s.Pilot.For || tr.Sliced() {
 				t.Fatalf("pilot %+v", w)
 			}
 		}
@@ -120,12 +121,12 @@ func TestExtentIsTheSumOfTrials(t *testing.T) {
 		s := drawStudy(t)
 		if rapid.Bool().Draw(t, "search") {
 			s.Workloads = append(s.Workloads, study.Workload{
-				ID: "search", Kind: "udp_search", LossGoals: study.LossGoals{0.01}, PayloadSize: 1400, MinRate: 1e6, MaxRate: 1e8, Precision: 0.1,
-				Step: study.Duration(time.Second), StepSum: study.Duration(time.Second), MaxSearch: study.Duration(time.Minute), Every: 2,
+				ID: "search", Kind: "udp_search", LossGoals: quantity.LossGoals{0.01}, PayloadSize: 1400, MinRate: 1e6, MaxRate: 1e8, Precision: 0.1,
+				Step: quantity.Duration(time.Second), StepSum: quantity.Duration(time.Second), MaxSearch: quantity.Duration(time.Minute), Every: 2,
 			})
 		}
-		s.CostPass = study.CostPass{Rate: rapid.SampledFrom([]study.PassRate{study.NoPass, study.PassAuto}).Draw(t, "pass"), FromBlock: rapid.IntRange(1, 30).Draw(t, "from"),
-			Every: rapid.IntRange(1, 3).Draw(t, "passes"), Times: rapid.IntRange(0, 4).Draw(t, "most"), Duration: study.Duration(time.Second)}
+		s.CostPass = study.CostPass{Rate: rapid.SampledFrom([]quantity.PassRate{quantity.NoPass, quantity.PassAuto}).Draw(t, "pass"), FromBlock: rapid.IntRange(1, 30).Draw(t, "from"),
+			Every: rapid.IntRange(1, 3).Draw(t, "passes"), Times: rapid.IntRange(0, 4).Draw(t, "most"), Duration: quantity.Duration(time.Second)}
 		takes := map[string]time.Duration{"host": time.Second, "x": 5 * time.Second}
 		p := Make(s).WithSetupTimes(takes)
 		if rapid.Bool().Draw(t, "without x") {
@@ -163,11 +164,11 @@ func TestExtentIsTheSumOfTrials(t *testing.T) {
 // last revision counts.
 func TestRevise(t *testing.T) {
 	s := sample()
-	s.Pilot = study.WaitOf(time.Second)
+	s.Pilot = quantity.WaitOf(time.Second)
 	p := Make(s)
 	before := trials(p)
 	warmer, longer := s.Workloads[0], s.Workloads[0]
-	warmer.Warmup, longer.Duration = study.WaitOf(3*time.Second), study.Duration(9*time.Second)
+	warmer.Warmup, longer.Duration = quantity.WaitOf(3*time.Second), quantity.Duration(9*time.Second)
 	p.Revise(1, warmer)
 	p.Revise(3, longer)
 	for i, tr := range trials(p) {
@@ -190,7 +191,7 @@ func TestPlanHoldsNoTrials(t *testing.T) {
 	s := sample()
 	s.Blocks = 1000
 	for i := range 98 {
-		s.Workloads = append(s.Workloads, study.Workload{ID: fmt.Sprint("w", i), Kind: "tcp_rr", Duration: study.Duration(time.Second)})
+		s.Workloads = append(s.Workloads, study.Workload{ID: fmt.Sprint("w", i), Kind: "tcp_rr", Duration: quantity.Duration(time.Second)})
 	}
 	debug.SetGCPercent(-1) // what is allocated stays
 	defer debug.SetGCPercent(100)
@@ -217,7 +218,7 @@ func TestPlanHoldsNoTrials(t *testing.T) {
 // Without a bulk workload the first one is used for pilots; an external tool's never is.
 func TestPilotOf(t *testing.T) {
 	s := sample()
-	s.Pilot = study.WaitOf(15 * time.Second)
+	s.Pilot = quantity.WaitOf(15 * time.Second)
 	s.Workloads = s.Workloads[1:]
 	if w, ok := Pilot(s); !ok || w.ID != "tcp_rr" {
 		t.Errorf("pilot of %q, %t", w.ID, ok)
@@ -268,7 +269,7 @@ func TestTime(t *testing.T) {
 			t.Errorf("renew %s: %s, want %s", tt.renew, got, want)
 		}
 	}
-	s.Recreate, s.Pilot = study.RecreateOnce(), study.WaitOf(15*time.Second)
+	s.Recreate, s.Pilot = study.RecreateOnce(), quantity.WaitOf(15*time.Second)
 	p := Make(s).WithSetupTimes(takes)
 	if got, want := p.Time(4), 12*trial+quick+slow+3*(300*time.Millisecond+TrialOverhead+15*time.Second); got != want {
 		t.Errorf("with pilots %s, want %s", got, want)

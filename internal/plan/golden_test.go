@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
@@ -58,19 +59,19 @@ func written(t *testing.T, p Plan) string {
 // One seed gives one plan, byte for byte, on every system and processor: the files were
 // written on one of them.
 func TestPlansAreTheSameEverywhere(t *testing.T) {
-	second := study.Duration(time.Second)
+	second := quantity.Duration(time.Second)
 	for name, s := range map[string]study.Study{
 		"two-workloads": sample(),
 		"standard": resolvedSample(t, func(s *study.Study) {
-			s.Seed, s.CostPass.Rate = study.MaxSeed, study.PassAuto
+			s.Seed, s.CostPass.Rate = study.MaxSeed, quantity.PassAuto
 			s.Workloads = append(s.Workloads, study.Workload{Kind: "udp_stream", VerifyWith: "iperf3", Every: 3})
 		}),
 		"search": {
-			Seed: 12345678901, Blocks: 3, Modes: study.ModesOf("host", "netns/bridge", "netns/vxlan", "netns/macvlan"), Settle: study.WaitOf(100 * time.Millisecond),
+			Seed: 12345678901, Blocks: 3, Modes: study.ModesOf("host", "netns/bridge", "netns/vxlan", "netns/macvlan"), Settle: quantity.WaitOf(100 * time.Millisecond),
 			Workloads: []study.Workload{
-				{ID: "search", Kind: "udp_search", LossGoals: study.LossGoals{0, 0.001}, Goal: study.Beside, Precision: 0.03, ExceedRatio: study.PortionOf(0.5), Flows: 2, PayloadSize: 1372,
-					MinRate: 1e6, MaxRate: 1e10, Step: study.Duration(250 * time.Millisecond), StepSum: 3 * second, Pause: study.WaitOf(50 * time.Millisecond), MaxSearch: 120 * second, Warmup: study.WaitOf(0)},
-				{ID: "sweep", Kind: "udp_sweep", Rates: study.Rates{1e8, 2.5e8, 1e9}, Flows: 1, PayloadSize: 100, Warmup: study.WaitOf(0), Duration: second, Slice: study.Duration(25 * time.Millisecond)},
+				{ID: "search", Kind: "udp_search", LossGoals: quantity.LossGoals{0, 0.001}, Goal: study.Beside, Precision: 0.03, ExceedRatio: quantity.PortionOf(0.5), Flows: 2, PayloadSize: 1372,
+					MinRate: 1e6, MaxRate: 1e10, Step: quantity.Duration(250 * time.Millisecond), StepSum: 3 * second, Pause: quantity.WaitOf(50 * time.Millisecond), MaxSearch: 120 * second, Warmup: quantity.WaitOf(0)},
+				{ID: "sweep", Kind: "udp_sweep", Rates: quantity.Rates{1e8, 2.5e8, 1e9}, Flows: 1, PayloadSize: 100, Warmup: quantity.WaitOf(0), Duration: second, Slice: quantity.Duration(25 * time.Millisecond)},
 			},
 		},
 	} {

@@ -6,6 +6,7 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/traffic/workloads"
 )
 
@@ -62,12 +63,12 @@ func offeredTotal(w study.Workload) float64 {
 func FirstTrial(s study.Study, w study.Workload) study.Workload {
 	limit := limitOf(s, w)
 	first := variants(w)[0].Workload
-	first.Tool, first.VerifyWith, first.PacketRate, first.Rate = study.BuiltIn, "", 0, study.Unlimited
+	first.Tool, first.VerifyWith, first.PacketRate, first.Rate = study.BuiltIn, "", 0, quantity.Unlimited
 	first.Wait, first.Scheduling = "", "" // it has no schedule
-	first.Every, first.Times, first.DurationMin, first.DurationMax, first.Slice = 0, 0, 0, 0, study.AtOnce
-	first.Warmup, first.Duration = study.WaitOf(FirstWarmup), study.Duration(FirstWindow)
+	first.Every, first.Times, first.DurationMin, first.DurationMax, first.Slice = 0, 0, 0, 0, quantity.AtOnce
+	first.Warmup, first.Duration = quantity.WaitOf(FirstWarmup), quantity.Duration(FirstWindow)
 	if limit > 0 {
-		first = AtRate(first, study.Rate(limit/paceShare))
+		first = AtRate(first, quantity.Rate(limit/paceShare))
 	}
 	return first
 }
@@ -111,12 +112,12 @@ func Decided(s study.Study, run result.Run) study.Study {
 		}
 		if p := run.PaceOf(w.Name()); p != nil && p.Rate >= 1 && p.Rate != offeredTotal(*w) {
 			w.PacketRate = 0
-			*w = AtRate(*w, study.Rate(p.Rate))
+			*w = AtRate(*w, quantity.Rate(p.Rate))
 			if w.WriteSize > 0 {
 				// A stream that keeps a schedule needs time to catch up after a delay, which a slice
 				// does not have.
-				w.Slice = study.AtOnce
-				w.Warmup = study.WaitOf(max(w.Warmup.Std(), study.WholeWarmup.Std()))
+				w.Slice = quantity.AtOnce
+				w.Warmup = quantity.WaitOf(max(w.Warmup.Std(), study.WholeWarmup.Std()))
 			}
 		}
 	}
@@ -125,8 +126,8 @@ func Decided(s study.Study, run result.Run) study.Study {
 			s.Workloads[i].MaxRate = min(w.MaxRate, most)
 		}
 	}
-	if most := s.MaxRate; most > 0 && s.CostPass.On() && s.CostPass.Rate != study.PassAuto && s.CostPass.Rate > study.PassRate(most) {
-		s.CostPass.Rate = study.PassRate(most)
+	if most := s.MaxRate; most > 0 && s.CostPass.On() && s.CostPass.Rate != quantity.PassAuto && s.CostPass.Rate > quantity.PassRate(most) {
+		s.CostPass.Rate = quantity.PassRate(most)
 	}
 	return s
 }

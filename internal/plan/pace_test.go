@@ -6,6 +6,7 @@ import (
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/study/studyfile"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/studytest"
@@ -38,11 +39,11 @@ func TestPace(t *testing.T) {
 	for name, c := range map[string]struct {
 		text    string
 		reached float64
-		first   study.Load // of the first trial
-		rate    float64    // then
+		first   quantity.Load // of the first trial
+		rate    float64       // then
 		limited bool
 	}{
-		"bulk":                        {modes + "[tcp_stream]", 8e9, study.Unlimited, 4e9, false},
+		"bulk":                        {modes + "[tcp_stream]", 8e9, quantity.Unlimited, 4e9, false},
 		"a limit below half":          {modes + "[tcp_stream]\nmax_rate: 1Gbit/s", 2e9, 2e9, 1e9, true},
 		"nearly twice the limit":      {modes + "[tcp_stream]\nmax_rate: 1Gbit/s", 1.95e9, 2e9, 1e9, true},
 		"a limit above half":          {modes + "[tcp_stream]\nmax_rate: 1Gbit/s", 0.8e9, 2e9, 0.4e9, false},

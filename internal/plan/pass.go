@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/traffic"
 	"tare/internal/traffic/workloads"
 )
@@ -51,21 +52,21 @@ func CostPass(s study.Study) (p Pass, why string, ok bool) {
 	for _, one := range each {
 		p.From = append(p.From, one.Name())
 	}
-	if s.CostPass.Rate != study.PassAuto {
-		*w = AtRate(*w, study.Rate(s.CostPass.Rate))
+	if s.CostPass.Rate != quantity.PassAuto {
+		*w = AtRate(*w, quantity.Rate(s.CostPass.Rate))
 	}
 	return p, "", true
 }
 
 // interleavedPassSlice is the length of the pass's slices: at its lowest rate a stream has at least 25
 // writes in one.
-const interleavedPassSlice = study.Duration(250 * time.Millisecond)
+const interleavedPassSlice = quantity.Duration(250 * time.Millisecond)
 
 // passSlice is the slice of a pass: its trials are interleaved if those of its source are, so that the
 // machine's speed varies for all modes alike.
-func passSlice(source study.Workload) study.Duration {
+func passSlice(source study.Workload) quantity.Duration {
 	if External(source) || source.Slice == 0 || source.Slice >= source.Duration {
-		return study.AtOnce
+		return quantity.AtOnce
 	}
 	return interleavedPassSlice
 }
@@ -96,8 +97,8 @@ const leastWrites = 100
 
 // AtRate is the workload of a pass with a rate, which is the total of all its pairs of
 // endpoints, both directions included. At a low rate its writes are smaller.
-func AtRate(w study.Workload, total study.Rate) study.Workload {
-	w.Rate = study.Load(uint64(total) / uint64(shares(w)))
+func AtRate(w study.Workload, total quantity.Rate) study.Workload {
+	w.Rate = quantity.Load(uint64(total) / uint64(shares(w)))
 	for w.WriteSize > 1 && uint64(w.WriteSize)*8*leastWrites > uint64(w.Rate) {
 		w.WriteSize /= 2
 	}
@@ -107,7 +108,7 @@ func AtRate(w study.Workload, total study.Rate) study.Workload {
 // Offered is the payload in bit/s that a workload requests for all its pairs, both
 // directions included; 0 if it has no rate.
 func Offered(w study.Workload) float64 {
-	if w.Rate == study.Unlimited {
+	if w.Rate == quantity.Unlimited {
 		return 0
 	}
 	return float64(w.Rate) * float64(shares(w))

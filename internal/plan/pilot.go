@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/traffic/workloads"
 )
 
@@ -20,8 +21,8 @@ func Pilot(s study.Study) (study.Workload, bool) {
 		return study.Workload{}, false
 	}
 	w := fit[max(0, slices.IndexFunc(fit, Bulk))]
-	w.Warmup, w.Duration, w.Event = study.WaitOf(0), s.Pilot.For, ""
-	w.DurationMin, w.DurationMax, w.Every, w.Times, w.Slice = 0, 0, 0, 0, study.AtOnce
+	w.Warmup, w.Duration, w.Event = quantity.WaitOf(0), s.Pilot.For, ""
+	w.DurationMin, w.DurationMax, w.Every, w.Times, w.Slice = 0, 0, 0, 0, quantity.AtOnce
 	return w, true
 }
 

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
@@ -18,10 +19,10 @@ func trials(p Plan) []Trial { return slices.Collect(p.Trials()) }
 
 func sample() study.Study {
 	return study.Study{
-		Seed: 7, Blocks: 4, Modes: study.ModesOf("host", "x", "y"), Settle: study.WaitOf(300 * time.Millisecond),
+		Seed: 7, Blocks: 4, Modes: study.ModesOf("host", "x", "y"), Settle: quantity.WaitOf(300 * time.Millisecond),
 		Workloads: []study.Workload{
-			{ID: "tcp_stream", Kind: "tcp_stream", Warmup: study.WaitOf(500 * time.Millisecond), Duration: study.Duration(1500 * time.Millisecond)},
-			{ID: "tcp_rr", Kind: "tcp_rr", Warmup: study.WaitOf(200 * time.Millisecond), Duration: study.Duration(500 * time.Millisecond)},
+			{ID: "tcp_stream", Kind: "tcp_stream", Warmup: quantity.WaitOf(500 * time.Millisecond), Duration: quantity.Duration(1500 * time.Millisecond)},
+			{ID: "tcp_rr", Kind: "tcp_rr", Warmup: quantity.WaitOf(200 * time.Millisecond), Duration: quantity.Duration(500 * time.Millisecond)},
 		},
 	}
 }
@@ -71,8 +72,8 @@ func TestOrderFollowsTheSeed(t *testing.T) {
 // order stays.
 func TestGroups(t *testing.T) {
 	s := sample()
-	s.Workloads[1].Slice = study.Duration(25 * time.Millisecond)
-	s.Workloads[0].Slice = study.AtOnce
+	s.Workloads[1].Slice = quantity.Duration(25 * time.Millisecond)
+	s.Workloads[0].Slice = quantity.AtOnce
 	p := Make(s)
 	var flat []Trial
 	sizes := map[string][]int{}
@@ -92,7 +93,7 @@ func TestRounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		slice := time.Duration(rapid.Int64Range(int64(5*time.Millisecond), int64(time.Second)).Draw(t, "slice"))
 		long := time.Duration(rapid.Int64Range(int64(slice)+1, int64(10*time.Second)).Draw(t, "duration"))
-		tr := Trial{Workload: study.Workload{Kind: "tcp_rr", Slice: study.Duration(slice), Duration: study.Duration(long)}}
+		tr := Trial{Workload: study.Workload{Kind: "tcp_rr", Slice: quantity.Duration(slice), Duration: quantity.Duration(long)}}
 		if !tr.Sliced() {
 			t.Fatal("not sliced")
 		}
@@ -142,7 +143,7 @@ func TestEstimate(t *testing.T) {
 	must.Equal(t, want, estimate())
 	// Interleaved: one wait for each group, and each slice has a part that does not
 	// count. 500 ms are 25 slices of 25 ms with 20 ms counted.
-	s.Workloads[1].Slice = study.Duration(25 * time.Millisecond)
+	s.Workloads[1].Slice = quantity.Duration(25 * time.Millisecond)
 	want = 4 * (3*(settle+TrialOverhead+2*time.Second) + settle + 3*(TrialOverhead+200*time.Millisecond+25*25*time.Millisecond))
 	must.Equal(t, want, estimate())
 }

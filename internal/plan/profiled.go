@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/traffic/workloads"
 )
 
@@ -25,7 +26,7 @@ func Profiles(s study.Study) []Trial {
 			continue
 		}
 		one := variants(w)[0].Workload
-		one.Slice = study.AtOnce
+		one.Slice = quantity.AtOnce
 		for _, m := range s.ModeNames() {
 			out = append(out, Trial{Block: max(1, s.Blocks), Mode: m, Workload: one, Profiled: true})
 		}

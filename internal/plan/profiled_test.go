@@ -6,15 +6,16 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
 func TestProfiles(t *testing.T) {
 	s := study.Study{
-		Blocks: 3, Modes: study.ModesOf("host", "netns/vxlan"), Evidence: study.Evidence{Stacks: study.On}, CostPass: study.CostPass{Rate: study.NoPass},
+		Blocks: 3, Modes: study.ModesOf("host", "netns/vxlan"), Evidence: study.Evidence{Stacks: study.On}, CostPass: study.CostPass{Rate: quantity.NoPass},
 		Workloads: []study.Workload{
-			{ID: "t", Kind: "tcp_stream", Slice: study.Duration(time.Millisecond), Duration: study.Duration(time.Second)},
-			{ID: "sweep", Kind: "udp_stream", Rates: study.Rates{1e6, 2e6}, Duration: study.Duration(time.Second)},
+			{ID: "t", Kind: "tcp_stream", Slice: quantity.Duration(time.Millisecond), Duration: quantity.Duration(time.Second)},
+			{ID: "sweep", Kind: "udp_stream", Rates: quantity.Rates{1e6, 2e6}, Duration: quantity.Duration(time.Second)},
 			{ID: "search", Kind: "udp_search"},
 		},
 	}

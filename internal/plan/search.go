@@ -5,6 +5,7 @@ import (
 
 	"tare/internal/stats/ratesearch"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/traffic"
 )
 
@@ -44,7 +45,7 @@ func Search(w study.Workload) ratesearch.Config {
 }
 
 // datagrams converts a payload rate to datagrams/s.
-func datagrams(w study.Workload, r study.Rate) float64 { return float64(r) / PayloadBits(w) }
+func datagrams(w study.Workload, r quantity.Rate) float64 { return float64(r) / PayloadBits(w) }
 
 // PayloadBits is the number of payload bits of a datagram.
 func PayloadBits(w study.Workload) float64 { return float64(w.PayloadSize) * 8 }

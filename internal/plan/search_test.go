@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic/workloads"
 )
@@ -18,7 +19,7 @@ func searchOf(t *testing.T, profile string) study.Study {
 		cat.Workloads = append(cat.Workloads, w.Spec().WorkloadSpec)
 	}
 	s := must.Get(study.Resolve(study.Study{Seed: 1, Profile: profile, Modes: study.ModesOf("host", "x"), Workloads: []study.Workload{{Kind: "udp_search"}},
-		CostPass: study.CostPass{Rate: study.NoPass}}, cat))(t)
+		CostPass: study.CostPass{Rate: quantity.NoPass}}, cat))(t)
 	return s
 }
 

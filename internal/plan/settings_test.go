@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/studytest"
 )
@@ -14,7 +15,7 @@ import (
 func resolvedSample(t *testing.T, change func(*study.Study)) study.Study {
 	t.Helper()
 	s := study.Study{Profile: study.Standard, Seed: 7, Modes: []study.Mode{{Mode: "host"}, {ID: "b", Mode: "netns/bridge"}}, Control: true,
-		Workloads: []study.Workload{{Kind: "tcp_stream", Warmup: study.WaitOf(time.Second), Duration: study.Duration(2 * time.Second)}, {Kind: "tcp_rr"}}}
+		Workloads: []study.Workload{{Kind: "tcp_stream", Warmup: quantity.WaitOf(time.Second), Duration: quantity.Duration(2 * time.Second)}, {Kind: "tcp_rr"}}}
 	if change != nil {
 		change(&s)
 	}
@@ -26,7 +27,7 @@ func resolvedSample(t *testing.T, change func(*study.Study)) study.Study {
 // hash of what decides it.
 func TestEveryTrialHasExperiment(t *testing.T) {
 	s := resolvedSample(t, func(s *study.Study) {
-		s.CostPass.Rate, s.Evidence.Stacks = study.PassAuto, study.On
+		s.CostPass.Rate, s.Evidence.Stacks = quantity.PassAuto, study.On
 		s.Workloads = append(s.Workloads, study.Workload{Kind: "udp_stream", VerifyWith: "iperf3"})
 	})
 	of := Settings(s)
@@ -77,18 +78,18 @@ func TestWhatDecidesTrials(t *testing.T) {
 		"seed":               {false, func(s *study.Study) { s.Seed = 8 }},
 		"stop":               {false, func(s *study.Study) { s.Stop = &study.Stop{MinBlocks: 6, Width: 0.1, ExtraBlocks: 1} }},
 		"margin":             {false, func(s *study.Study) { s.Margin = 0.02 }},
-		"max_time":           {false, func(s *study.Study) { s.MaxTime = study.Duration(time.Hour) }},
+		"max_time":           {false, func(s *study.Study) { s.MaxTime = quantity.Duration(time.Hour) }},
 		"title":              {false, func(s *study.Study) { s.Title, s.Modes[1].Title = "x", "y" }},
 		"name":               {false, func(s *study.Study) { s.Name, s.Description = "x", "y" }},
 		"another workload":   {false, func(s *study.Study) { s.Workloads = append(s.Workloads, study.Workload{Kind: "udp_stream"}) }},
 		"order":              {false, func(s *study.Study) { slices.Reverse(s.Modes); slices.Reverse(s.Workloads) }},
 		"every":              {false, func(s *study.Study) { s.Workloads[0].Every, s.Workloads[0].Times = 2, 3 }},
 		"claims":             {false, func(s *study.Study) { s.Claims = []study.Claim{{ID: "c", Claim: "x", Needs: "y"}} }},
-		"other length":       {false, func(s *study.Study) { s.Workloads[1].Duration = study.Duration(9 * time.Second) }},
-		"invalid.most":       {false, func(s *study.Study) { s.Invalid.Most = study.ShareOf(0.5) }},
+		"other length":       {false, func(s *study.Study) { s.Workloads[1].Duration = quantity.Duration(9 * time.Second) }},
+		"invalid.most":       {false, func(s *study.Study) { s.Invalid.Most = quantity.ShareOf(0.5) }},
 		"default written":    {false, func(s *study.Study) { s.Workloads[0].Congestion = "cubic" }},
-		"duration":           {true, func(s *study.Study) { s.Workloads[0].Duration = study.Duration(3 * time.Second) }},
-		"warmup":             {true, func(s *study.Study) { s.Workloads[0].Warmup = study.WaitOf(3 * time.Second) }},
+		"duration":           {true, func(s *study.Study) { s.Workloads[0].Duration = quantity.Duration(3 * time.Second) }},
+		"warmup":             {true, func(s *study.Study) { s.Workloads[0].Warmup = quantity.WaitOf(3 * time.Second) }},
 		"streams":            {true, func(s *study.Study) { s.Workloads[0].Streams = 4 }},
 		"congestion_control": {true, func(s *study.Study) { s.Workloads[0].Congestion = "reno" }},
 		"placement":          {true, func(s *study.Study) { s.Workloads[0].Placement = study.Free }},
@@ -98,11 +99,11 @@ func TestWhatDecidesTrials(t *testing.T) {
 		"no control":         {true, func(s *study.Study) { s.Control = false }},
 		"lab":                {true, func(s *study.Study) { s.Lab.MTU = 9000 }},
 		"lab of the mode":    {true, func(s *study.Study) { s.Modes[1].Lab = &study.Lab{Rate: 1e9} }},
-		"settle":             {true, func(s *study.Study) { s.Settle = study.WaitOf(2 * time.Second) }},
+		"settle":             {true, func(s *study.Study) { s.Settle = quantity.WaitOf(2 * time.Second) }},
 		"renew":              {true, func(s *study.Study) { s.Recreate = study.RecreateEvery(1) }},
 		"evidence":           {true, func(s *study.Study) { s.Evidence.Counters = study.Off }},
-		"invalid.steal":      {true, func(s *study.Study) { s.Invalid.Steal = study.ShareOf(0.5) }},
-		"pilot":              {true, func(s *study.Study) { s.Pilot = study.WaitOf(5 * time.Second) }},
+		"invalid.steal":      {true, func(s *study.Study) { s.Invalid.Steal = quantity.ShareOf(0.5) }},
+		"pilot":              {true, func(s *study.Study) { s.Pilot = quantity.WaitOf(5 * time.Second) }},
 	} {
 		got := Settings(resolvedSample(t, c.change)).Experiment("b", "tcp_stream")
 		must.True(t, got != "" && (got != base) == c.changes, "%s: the hash is %s, was %s", name, got, base)

@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"tare/internal/study"
+	"tare/internal/study/published"
+	"tare/internal/study/quantity"
 )
 
 // variant is a workload of a study at one value of its sweep, with the text of that value:
@@ -22,7 +24,7 @@ func variants(w study.Workload) []variant {
 	var all []variant
 	for _, r := range w.Rates {
 		one := w
-		one.ID, one.Rate, one.Rates = at(w.Name(), r.String()), study.Load(r), nil
+		one.ID, one.Rate, one.Rates = at(w.Name(), r.String()), quantity.Load(r), nil
 		all = append(all, variant{one, r.String()})
 	}
 	key, counts := w.Concurrency()
@@ -115,7 +117,7 @@ func Sides(s study.Study, ids ...string) (suffixes []string, sides [][]string) {
 // ClaimLevel is what a claim is about at one level of a sweep, nil without one: its sides, with the
 // names that they have in results.
 type ClaimLevel struct {
-	Level    *study.Level
+	Level    *published.Level
 	Of, Over []study.Scenario
 }
 

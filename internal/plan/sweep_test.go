@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
@@ -17,8 +18,8 @@ import (
 func TestSweep(t *testing.T) {
 	s := sample()
 	s.Workloads = append(s.Workloads,
-		study.Workload{ID: "curve", Kind: "udp_sweep", Rates: study.Rates{200e6, 1500e6}, PayloadSize: 1400, Duration: study.Duration(time.Second)},
-		study.Workload{ID: "more", Kind: "udp_sweep", Rates: study.Rates{100e6, 200e6}, PayloadSize: 1400, Duration: study.Duration(time.Second)})
+		study.Workload{ID: "curve", Kind: "udp_sweep", Rates: quantity.Rates{200e6, 1500e6}, PayloadSize: 1400, Duration: quantity.Duration(time.Second)},
+		study.Workload{ID: "more", Kind: "udp_sweep", Rates: quantity.Rates{100e6, 200e6}, PayloadSize: 1400, Duration: quantity.Duration(time.Second)})
 	s.Scenarios = []study.Scenario{
 		{ID: "A", Mode: "host", Workload: "curve"}, {ID: "B", Mode: "x", Workload: "curve"},
 		{ID: "C", Mode: "x", Workload: "more"}, {ID: "D", Mode: "x", Workload: "tcp_rr"},
@@ -61,14 +62,14 @@ func TestSweep(t *testing.T) {
 // settings of a workload that has this number alone.
 func TestConcurrency(t *testing.T) {
 	s := sample()
-	second := study.Duration(time.Second)
+	second := quantity.Duration(time.Second)
 	s.Workloads = []study.Workload{
 		{ID: "rr", Kind: "tcp_rr", FlowCounts: study.Counts{1, 16}, Duration: second},
 		{ID: "bulk", Kind: "tcp_stream", StreamCounts: study.Counts{4, 50}, WriteSize: 128 << 10, VerifyWith: "iperf3", Duration: second},
 		{ID: "one", Kind: "tcp_crr", FlowCounts: study.Counts{9}, Duration: second},
 	}
 	s.Scenarios = []study.Scenario{{ID: "A", Mode: "host", Workload: "rr"}, {ID: "B", Mode: "x", Workload: "rr"}}
-	s.CostPass = study.CostPass{Rate: study.PassAuto, Warmup: study.WaitOf(0), Duration: second}
+	s.CostPass = study.CostPass{Rate: quantity.PassAuto, Warmup: quantity.WaitOf(0), Duration: second}
 	want := []string{"rr@1flows", "rr@16flows", "bulk@4streams", "bulk@4streams.iperf3", "bulk@50streams", "bulk@50streams.iperf3", "one@9flows", study.CostPassID}
 	must.Equal(t, want, Names(s))
 	seen := map[string]int{}
@@ -95,8 +96,8 @@ func TestConcurrency(t *testing.T) {
 func TestClaimLevels(t *testing.T) {
 	s := sample()
 	s.Workloads = append(s.Workloads,
-		study.Workload{ID: "curve", Kind: "udp_sweep", Rates: study.Rates{200e6, 1500e6}},
-		study.Workload{ID: "more", Kind: "udp_sweep", Rates: study.Rates{100e6, 200e6}},
+		study.Workload{ID: "curve", Kind: "udp_sweep", Rates: quantity.Rates{200e6, 1500e6}},
+		study.Workload{ID: "more", Kind: "udp_sweep", Rates: quantity.Rates{100e6, 200e6}},
 		study.Workload{ID: "flows", Kind: "tcp_rr", FlowCounts: study.Counts{1, 16}})
 	s.Scenarios = []study.Scenario{{ID: "B", Mode: "x", Workload: "curve"}, {ID: "C", Mode: "x", Workload: "more"}, {ID: "D", Mode: "x", Workload: "tcp_rr"}}
 	for _, tt := range []struct {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/traffic/workloads"
 )
 
@@ -35,7 +36,7 @@ func Tails(s study.Study) []Trial {
 			if s.Profile == study.Paper {
 				long = max(long, w.Duration.Std())
 			}
-			one.Slice, one.Warmup, one.Duration, one.DurationMin, one.DurationMax = study.AtOnce, study.WaitOf(tailWarmup), study.Duration(long), 0, 0
+			one.Slice, one.Warmup, one.Duration, one.DurationMin, one.DurationMax = quantity.AtOnce, quantity.WaitOf(tailWarmup), quantity.Duration(long), 0, 0
 			all = append(all, one.Workload)
 		}
 	}

@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
 // The tail pass has each mode once in each round with the workloads that can run on a schedule and have none, as whole trials.
 func TestTails(t *testing.T) {
 	s := sample()
-	const second = study.Duration(time.Second)
+	const second = quantity.Duration(time.Second)
 	s.Workloads = []study.Workload{
 		{ID: "rr", Kind: "tcp_rr", FlowCounts: study.Counts{1, 8}, Slice: second / 50, Duration: second, DurationMax: 9 * second},
 		{ID: "open", Kind: "udp_rr", TransactionRate: 1000, Duration: second},

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 )
 
 // Workloads are those of a resolved study, a sweep once for each of its values. A workload
@@ -57,6 +58,6 @@ func verification(w study.Workload, taken []string) study.Workload {
 	}
 	w.ID, w.Tool, w.VerifyWith = id, w.VerifyWith, ""
 	w.DurationMin, w.DurationMax = 0, 0
-	w.Slice = study.AtOnce // no tool can be interleaved
+	w.Slice = quantity.AtOnce // no tool can be interleaved
 	return w
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
@@ -13,7 +14,7 @@ import (
 func TestTwins(t *testing.T) {
 	s := sample()
 	s.Workloads[0].VerifyWith, s.Workloads[0].Tool = "iperf3", study.BuiltIn
-	s.Workloads[0].Slice = study.Duration(25 * time.Millisecond)
+	s.Workloads[0].Slice = quantity.Duration(25 * time.Millisecond)
 	p := Make(s)
 	must.Equal(t, []string{"tcp_stream", "tcp_stream.iperf3", "tcp_rr"}, Names(s))
 	must.Equal(t, map[string]string{"tcp_stream": "tcp_stream.iperf3"}, Verifications(s))
@@ -43,7 +44,7 @@ func TestTwinNames(t *testing.T) {
 
 // A generator that cannot pause runs whole trials.
 func TestWhole(t *testing.T) {
-	slice, long := study.Duration(25*time.Millisecond), study.Duration(time.Second)
+	slice, long := quantity.Duration(25*time.Millisecond), quantity.Duration(time.Second)
 	for name, tt := range map[string]struct {
 		w    study.Workload
 		want bool
@@ -69,7 +70,7 @@ func TestOverhead(t *testing.T) {
 	}{
 		"tare":   {study.Workload{Kind: "tcp_rr", Tool: study.BuiltIn}, TrialOverhead},
 		"a tool": {study.Workload{Kind: "tcp_stream", Tool: "iperf3"}, TrialOverhead + ToolOverhead},
-		"pairs": {study.Workload{Kind: "tcp_rr", Pairs: 10, Slice: study.Duration(20 * time.Millisecond), Duration: study.Duration(160 * time.Millisecond)},
+		"pairs": {study.Workload{Kind: "tcp_rr", Pairs: 10, Slice: quantity.Duration(20 * time.Millisecond), Duration: quantity.Duration(160 * time.Millisecond)},
 			TrialOverhead + 10*(PairOverhead+10*PairSliceOverhead)},
 		"datagrams": {study.Workload{Kind: "udp_stream", PayloadSize: 1400}, TrialOverhead + DrainOverhead},
 	} {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"tare/internal/study"
+	"tare/internal/study/quantity"
 )
 
 // whole is a workload that a mode has in one piece from a block on, because its path holds more data than a
@@ -34,7 +34,7 @@ func (p Plan) InOnePiece(t Trial) Trial {
 // InOnePiece is a trial without slices, with another warm-up and timed window, whose path needs the time held
 // for the data that it holds.
 func (t Trial) InOnePiece(held, warmup, window time.Duration) Trial {
-	t.Held, t.Workload.Warmup, t.Workload.Duration = held, study.WaitOf(warmup), study.Duration(window)
+	t.Held, t.Workload.Warmup, t.Workload.Duration = held, quantity.WaitOf(warmup), quantity.Duration(window)
 	return t
 }
 

@@ -8,6 +8,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/traffic"
 )
 
@@ -89,8 +90,8 @@ func TestTooFast(t *testing.T) {
 		return r
 	}
 	crossed := driver.Counters{"a/eth0.tx_bytes": 1 << 40, "a/eth0.rx_bytes": 1 << 40}
-	p := traffic.Params{Workload: study.Workload{Streams: 1, ReceiveBuffer: study.Buffer(32 << 10)}, Warmup: time.Second}
-	sliced := traffic.Params{Workload: study.Workload{Streams: 1, ReceiveBuffer: study.Buffer(1 << 20)}, Slice: 125 * time.Millisecond, Rounds: 40, Warmup: time.Minute}
+	p := traffic.Params{Workload: study.Workload{Streams: 1, ReceiveBuffer: quantity.Buffer(32 << 10)}, Warmup: time.Second}
+	sliced := traffic.Params{Workload: study.Workload{Streams: 1, ReceiveBuffer: quantity.Buffer(1 << 20)}, Slice: 125 * time.Millisecond, Rounds: 40, Warmup: time.Minute}
 	for name, c := range map[string]struct {
 		in    study.Lab
 		p     traffic.Params

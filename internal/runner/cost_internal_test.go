@@ -18,6 +18,7 @@ import (
 	"tare/internal/stats/ratesearch"
 	"tare/internal/store"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 	"tare/internal/traffic/workloads"
@@ -88,7 +89,7 @@ func TestTurnsAreMeteredApart(t *testing.T) {
 	r := &run{}
 	r.observer = o
 	sliced := func(w study.Workload) *trialRun {
-		w.Slice, w.Duration = study.Duration(100*time.Millisecond), study.Duration(time.Second)
+		w.Slice, w.Duration = quantity.Duration(100*time.Millisecond), quantity.Duration(time.Second)
 		return observed(o, &trialRun{Trial: plan.Trial{Workload: w}, work: must.Get(workloads.Named(w.Kind))(t)})
 	}
 	first := sliced(study.Workload{Kind: "udp_stream", PayloadSize: 1400})
@@ -160,8 +161,8 @@ func TestPriceOfASearch(t *testing.T) {
 	o := idling(t, 1000, 10)
 	tr := costing(t, o, "udp_search", traffic.Report{}, traffic.Report{})
 	state := must.Get(ratesearch.New(plan.Search(study.Workload{
-		Kind: "udp_search", LossGoals: study.LossGoals{0}, Goal: study.Median, ExceedRatio: study.PortionOf(0.5), Step: study.Duration(time.Second), StepSum: study.Duration(3 * time.Second),
-		Precision: 0.05, MinRate: 1e6, MaxRate: 100e6, MaxSearch: study.Duration(time.Hour), PayloadSize: 1400,
+		Kind: "udp_search", LossGoals: quantity.LossGoals{0}, Goal: study.Median, ExceedRatio: quantity.PortionOf(0.5), Step: quantity.Duration(time.Second), StepSum: quantity.Duration(3 * time.Second),
+		Precision: 0.05, MinRate: 1e6, MaxRate: 100e6, MaxSearch: quantity.Duration(time.Hour), PayloadSize: 1400,
 	})))(t)
 	tr.search = &search{state: state}
 	const most = 5000 // datagrams/s

@@ -11,13 +11,14 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
 // piloted is a run with pilot trials of 10 s, of which that of a mode rises for so many seconds.
 func piloted(rises map[string]float64, modes ...string) *scripted {
 	s := scriptOf(modes...)
-	s.study.Workloads, s.study.Pilot, s.study.Blocks = []study.Workload{bulk()}, study.WaitOf(10*time.Second), 1
+	s.study.Workloads, s.study.Pilot, s.study.Blocks = []study.Workload{bulk()}, quantity.WaitOf(10*time.Second), 1
 	s.give = func(tr *trialRun) {
 		if !tr.Pilot() {
 			return
@@ -80,7 +81,7 @@ func TestPilotFails(t *testing.T) {
 // A longer warm-up of the study is kept, whatever pilots show.
 func TestPilotLeavesLongerWarmup(t *testing.T) {
 	s := piloted(map[string]float64{"host": 1}, "host")
-	s.study.Workloads[0].Warmup = study.WaitOf(3200 * time.Millisecond)
+	s.study.Workloads[0].Warmup = quantity.WaitOf(3200 * time.Millisecond)
 	must.Do(t, s.runs(t))
 	must.True(t, len(s.run.Pilots) == 1 && s.trials[1].Warmup == 3.2, "pilots %+v, a trial with %g s of warm-up", s.run.Pilots, s.trials[1].Warmup)
 }
@@ -90,7 +91,7 @@ func TestPilotLeavesLongerWarmup(t *testing.T) {
 func TestCostPass(t *testing.T) {
 	s := settling()
 	s.study.Workloads = []study.Workload{bulk()}
-	s.study.CostPass = study.CostPass{Rate: study.PassAuto, FromBlock: 2, Every: 1, Times: 1, Warmup: study.WaitOf(100 * time.Millisecond), Duration: study.Duration(500 * time.Millisecond)}
+	s.study.CostPass = study.CostPass{Rate: quantity.PassAuto, FromBlock: 2, Every: 1, Times: 1, Warmup: quantity.WaitOf(100 * time.Millisecond), Duration: quantity.Duration(500 * time.Millisecond)}
 	must.Do(t, s.runs(t))
 	c := s.run.CostPass
 	must.Require(t, c != nil && c.Missing == "" && c.Block == 1 && c.Workload == "tcp_stream" && c.Of == "netns/macvlan" && c.Rate >= 2.2e9 && c.Rate <= 2.24e9, "cost pass %+v", c)

@@ -14,6 +14,7 @@ import (
 	"tare/internal/observe/drops"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
 )
@@ -31,11 +32,11 @@ func TestAloneDropReasons(t *testing.T) {
 	run, trials := runStudy(t.Context(), t, netns.Driver{}, nil, func(s *study.Study) {
 		s.Modes = []study.Mode{{Mode: "netns/published"}, {ID: "again", Mode: "netns/published"}}
 		searching(s, 50e6)
-		s.Workloads[0].MaxSearch = study.Duration(time.Second)
+		s.Workloads[0].MaxSearch = quantity.Duration(time.Second)
 		s.Workloads = append(s.Workloads, study.Workload{
 			ID: "turns", Kind: "udp_stream", Flows: 2, PayloadSize: 1000, Rate: 200e6, Burst: 64, Offload: study.Off, Fragment: study.Off, Family: study.IPv4,
-			Direction: study.Forward, Slice: study.Duration(100 * time.Millisecond), SendBuffer: study.Buffer(4 << 20), ReceiveBuffer: study.Buffer(4 << 20), Placement: study.Free,
-			Warmup: study.WaitOf(20 * time.Millisecond), Duration: study.Duration(400 * time.Millisecond),
+			Direction: study.Forward, Slice: quantity.Duration(100 * time.Millisecond), SendBuffer: quantity.Buffer(4 << 20), ReceiveBuffer: quantity.Buffer(4 << 20), Placement: study.Free,
+			Warmup: quantity.WaitOf(20 * time.Millisecond), Duration: quantity.Duration(400 * time.Millisecond),
 		})
 	}, nil)
 	must.Require(t, run.Trials.OK == 4, "trials %+v", trials)

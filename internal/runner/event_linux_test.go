@@ -15,6 +15,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/runner"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
@@ -44,7 +45,7 @@ func (d eventful) Provision(ctx context.Context, o labdriver.Order) (*driver.Pat
 func scheduled(kind, event string) study.Workload {
 	w := exchanges(kind)
 	w.ID, w.Flows, w.TransactionRate, w.Event = kind+"_"+event, 4, 500, event
-	w.Slice, w.Warmup, w.Duration = study.AtOnce, study.WaitOf(200*time.Millisecond), study.Duration(3*time.Second)
+	w.Slice, w.Warmup, w.Duration = quantity.AtOnce, quantity.WaitOf(200*time.Millisecond), quantity.Duration(3*time.Second)
 	if kind == "http" {
 		w.KeepAlive, w.RequestSize, w.ResponseSize = study.On, 0, 1<<10
 	}
@@ -59,7 +60,7 @@ func TestEventsOfALab(t *testing.T) {
 	modes := []string{"host", "netns/bridge"}
 	run, trials := runStudy(t.Context(), t, netns.Driver{}, modes, func(s *study.Study) {
 		calm := scheduled("http", "")
-		calm.Duration = study.Duration(time.Second)
+		calm.Duration = quantity.Duration(time.Second)
 		s.Workloads = []study.Workload{scheduled("http", labdriver.LinkDown), scheduled("tcp_rr", labdriver.LinkDown), scheduled("http", labdriver.PolicyAdded), scheduled("http", labdriver.RouteChange), calm}
 	}, nil)
 	for _, mode := range modes {
@@ -191,7 +192,7 @@ func TestEventsThatFail(t *testing.T) {
 		undone.Store(0)
 		c.event.Name, c.event.Title = "happening", "something happens"
 		w := scheduled("http", c.event.Name)
-		w.Duration = study.Duration(time.Second + 3*c.limit) // the event is in its middle
+		w.Duration = quantity.Duration(time.Second + 3*c.limit) // the event is in its middle
 		run, trials := runAs(t.Context(), t, eventful{event: c.event}, []string{"host"}, func(s *study.Study) { s.Workloads = []study.Workload{w} }, nil,
 			func(cfg runner.Config) runner.Config { return runner.WithEventLimit(cfg, c.limit) })
 		m := modeOf(t, run, "host")

@@ -10,6 +10,7 @@ import (
 	"tare/internal/lab"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
@@ -18,9 +19,9 @@ import (
 func TestFailedConnections(t *testing.T) {
 	needNFT(t)
 	rr := exchanges("tcp_rr")
-	rr.Flows, rr.Duration = 4, study.Duration(400*time.Millisecond)
+	rr.Flows, rr.Duration = 4, quantity.Duration(400*time.Millisecond)
 	crr, whole := exchanges("tcp_crr"), exchanges("tcp_crr")
-	whole.Slice, whole.Duration = study.AtOnce, study.Duration(time.Second) // each slice would wait a second for a SYN
+	whole.Slice, whole.Duration = quantity.AtOnce, quantity.Duration(time.Second) // each slice would wait a second for a SYN
 	for _, tt := range []struct {
 		name, rule string
 		w          study.Workload

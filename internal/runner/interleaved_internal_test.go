@@ -11,13 +11,14 @@ import (
 	"tare/internal/driver"
 	"tare/internal/plan"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 	"tare/internal/timelimit"
 	"tare/internal/traffic"
 )
 
 // alone is a trial of a run with one mode, on an underlay of this rate.
-func alone(rate study.Rate, w study.Workload) (*measurement, *trialRun) {
+func alone(rate quantity.Rate, w study.Workload) (*measurement, *trialRun) {
 	s := &modeUnderTest{path: &driver.Path{Underlay: &driver.Underlay{Rate: uint64(rate)}}}
 	s.mode.ID = "host"
 	r := &measurement{testbed: testbed{tested: []*modeUnderTest{s}}}
@@ -29,7 +30,7 @@ func alone(rate study.Rate, w study.Workload) (*measurement, *trialRun) {
 func TestSliceThatHangs(t *testing.T) {
 	t.Setenv(timelimit.Variable, "1")
 	synctest.Test(t, func(t *testing.T) {
-		_, tr := alone(0, study.Workload{Kind: "tcp_stream", Duration: study.Duration(time.Second)})
+		_, tr := alone(0, study.Workload{Kind: "tcp_stream", Duration: quantity.Duration(time.Second)})
 		began := time.Now()
 		tr.timedPart(t.Context(), "a slice", 125*time.Millisecond, func(ctx context.Context, _ *pair) error {
 			<-ctx.Done()
@@ -43,7 +44,7 @@ func TestSliceThatHangs(t *testing.T) {
 // On a slow path a slice takes longer than its traffic, because data in flight must
 // arrive. A pilot of eight modes does not time out because of that.
 func TestSlowSlicesHaveTime(t *testing.T) {
-	w := study.Workload{Kind: "tcp_stream", Slice: study.Duration(125 * time.Millisecond), Duration: study.Duration(15 * time.Second)}
+	w := study.Workload{Kind: "tcp_stream", Slice: quantity.Duration(125 * time.Millisecond), Duration: quantity.Duration(15 * time.Second)}
 	r, tr := alone(0, w)
 	must.Require(t, tr.Sliced(), "the trial is not interleaved")
 	slow := time.Duration(tr.Rounds()) * 2 * tr.Workload.Slice.Std() // each takes as long again
@@ -58,7 +59,7 @@ func TestSlowSlicesHaveTime(t *testing.T) {
 // interleaved with it complete all their slices before the deadline that they share.
 func TestSlowModeUsesItsOwnTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := study.Workload{Kind: "tcp_stream", Slice: study.Duration(125 * time.Millisecond), Duration: study.Duration(1500 * time.Millisecond)}
+		w := study.Workload{Kind: "tcp_stream", Slice: quantity.Duration(125 * time.Millisecond), Duration: quantity.Duration(1500 * time.Millisecond)}
 		r, slow := alone(0, w)
 		_, fast := alone(0, w)
 		limit := r.groupLimit([]plan.Trial{slow.Trial, fast.Trial})
@@ -89,7 +90,7 @@ func TestSlowModeUsesItsOwnTime(t *testing.T) {
 // One path with long round trips gives all modes of its group the same longer slices; trials that failed keep their reason, and
 // those of the cost pass, pilots and trials in one piece are left alone.
 func TestRoundTripsOfAGroup(t *testing.T) {
-	w := study.Workload{ID: "rr", Kind: "tcp_rr", Slice: study.Duration(20 * time.Millisecond), Duration: study.Duration(400 * time.Millisecond)}
+	w := study.Workload{ID: "rr", Kind: "tcp_rr", Slice: quantity.Duration(20 * time.Millisecond), Duration: quantity.Duration(400 * time.Millisecond)}
 	made := func(w study.Workload, block int, rtts ...time.Duration) (group []*trialRun) {
 		for _, rtt := range rtts {
 			_, tr := alone(0, w)
@@ -106,7 +107,7 @@ func TestRoundTripsOfAGroup(t *testing.T) {
 		must.FailFor(t, "a trial of the group", group[i].err, want)
 	}
 	pass, whole := w, w
-	pass.ID, whole.Slice = study.CostPassID, study.AtOnce
+	pass.ID, whole.Slice = study.CostPassID, quantity.AtOnce
 	for name, group := range map[string][]*trialRun{
 		"short round trips": made(w, 1, time.Microsecond, 0), "a pilot": made(w, 0, time.Second), "the cost pass": made(pass, 1, time.Second), "in one piece": made(whole, 1, time.Second),
 	} {

@@ -10,6 +10,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/stats"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/traffic"
 	"tare/internal/warning"
 )
@@ -62,7 +63,7 @@ func exceededLimits(tr *trialRun, rules study.Invalid) (why []string) {
 	}
 	for _, limit := range []struct {
 		figure string
-		most   study.Share
+		most   quantity.Share
 		text   string
 	}{
 		{result.MachineSteal, rules.Steal, "the hypervisor took"},
@@ -100,7 +101,7 @@ func (tr *trialRun) sendsAtRate() bool {
 // too long. How long its thread was ready without running also contains the time for which
 // the mode's own processing kept the CPU, which is the mode's cost. Only as much of it
 // counts as other programs used in total, and what the hypervisor took during the trial.
-func lackedCPU(tr *trialRun, most study.Share) []string {
+func lackedCPU(tr *trialRun, most quantity.Share) []string {
 	wait, known := tr.endpointWait()
 	if known {
 		tr.setMachine(result.MachineEndpointWait, wait)

@@ -12,12 +12,13 @@ import (
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
 // rules are those of method 1.10.
 func rules() study.Invalid {
-	return study.Invalid{Steal: study.ShareOf(0.02), Others: study.ShareOf(0.05), CPUWait: study.ShareOf(0.1), Unsettled: study.On, Most: study.ShareOf(0.2)}
+	return study.Invalid{Steal: quantity.ShareOf(0.02), Others: quantity.ShareOf(0.05), CPUWait: quantity.ShareOf(0.1), Unsettled: study.On, Most: quantity.ShareOf(0.2)}
 }
 
 // trialWith returns a trial of block 1 whose window of 10 s has these machine metrics.
@@ -35,7 +36,7 @@ func runWith(r study.Invalid) *measurement {
 }
 
 func TestRules(t *testing.T) {
-	off := study.Invalid{Steal: study.NotApplied(), Others: study.NotApplied(), Unsettled: study.Off, Most: study.ShareOf(0.2)}
+	off := study.Invalid{Steal: quantity.NotApplied(), Others: quantity.NotApplied(), Unsettled: study.Off, Most: quantity.ShareOf(0.2)}
 	for _, tt := range []struct {
 		name  string
 		rules study.Invalid

@@ -10,6 +10,7 @@ import (
 	"tare/internal/driver/netns"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
@@ -29,8 +30,8 @@ func TestAloneKnownCost(t *testing.T) {
 		}}
 		s.Blocks = 8
 		w := &s.Workloads[0]
-		w.RequestSize, w.ResponseSize, w.Placement, w.Slice = 1, 1, study.OneCore, study.Duration(25*time.Millisecond)
-		w.Duration = study.Duration(500 * time.Millisecond)
+		w.RequestSize, w.ResponseSize, w.Placement, w.Slice = 1, 1, study.OneCore, quantity.Duration(25*time.Millisecond)
+		w.Duration = quantity.Duration(500 * time.Millisecond)
 	}, nil)
 	i := slices.IndexFunc(run.CostByParts.Costs, func(c result.PartCosts) bool { return c.Metric == "transaction_rate" })
 	must.Require(t, i >= 0, "no cost of a transaction: %+v", run.CostByParts)

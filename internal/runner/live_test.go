@@ -14,6 +14,7 @@ import (
 	"tare/internal/driver/netns"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
@@ -33,7 +34,7 @@ func hog(t *testing.T) {
 func TestAloneHogMakesInvalid(t *testing.T) {
 	hog(t)
 	_, trials := runStudy(t.Context(), t, netns.Driver{}, []string{"host"}, func(s *study.Study) {
-		s.Invalid = study.Invalid{Others: study.ShareOf(0.001), Most: study.NotApplied()}
+		s.Invalid = study.Invalid{Others: quantity.ShareOf(0.001), Most: quantity.NotApplied()}
 	}, nil)
 	var got []string
 	for _, tr := range trials {

@@ -7,6 +7,7 @@ import (
 	"tare/internal/driver/netns"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
@@ -15,7 +16,7 @@ func TestWithLoad(t *testing.T) {
 	t.Parallel()
 	const rate = 200e6
 	loaded := exchanges("tcp_rr")
-	loaded.WithLoad, loaded.Slice, loaded.Warmup, loaded.Duration = study.TCPLoad, study.AtOnce, study.WaitOf(300*time.Millisecond), study.Duration(time.Second)
+	loaded.WithLoad, loaded.Slice, loaded.Warmup, loaded.Duration = study.TCPLoad, quantity.AtOnce, quantity.WaitOf(300*time.Millisecond), quantity.Duration(time.Second)
 	run, trials := runStudy(t.Context(), t, netns.Driver{}, []string{"host", "netns/bridge"}, func(s *study.Study) {
 		s.Lab.Rate = rate
 		s.Workloads = []study.Workload{loaded}

@@ -21,6 +21,7 @@ import (
 	"tare/internal/live"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
 )
@@ -60,9 +61,9 @@ func run(ns *linuxnet.NS, in string, command ...string) error {
 // datagrams is a short trial over UDP as fast as possible, in one piece.
 func datagrams(change func(*study.Workload)) study.Workload {
 	w := study.Workload{
-		ID: "udp_stream", Kind: "udp_stream", Flows: 1, PayloadSize: 1000, Rate: study.Unlimited, Burst: 64, Offload: study.Off, Fragment: study.Off,
-		Direction: study.Forward, Family: study.IPv4, SendBuffer: study.Buffer(200_000), ReceiveBuffer: study.Buffer(4 << 20), Placement: study.Free,
-		Duration: study.Duration(300 * time.Millisecond),
+		ID: "udp_stream", Kind: "udp_stream", Flows: 1, PayloadSize: 1000, Rate: quantity.Unlimited, Burst: 64, Offload: study.Off, Fragment: study.Off,
+		Direction: study.Forward, Family: study.IPv4, SendBuffer: quantity.Buffer(200_000), ReceiveBuffer: quantity.Buffer(4 << 20), Placement: study.Free,
+		Duration: quantity.Duration(300 * time.Millisecond),
 	}
 	change(&w)
 	return w
@@ -113,7 +114,7 @@ func needNFT(t *testing.T) {
 // where they were dropped.
 func TestAloneLosses(t *testing.T) {
 	t.Run("tiny receive buffer", func(t *testing.T) {
-		tr := lose(t, "host", datagrams(func(w *study.Workload) { w.ReceiveBuffer = study.Buffer(4096) }), nil, nil, nil)
+		tr := lose(t, "host", datagrams(func(w *study.Workload) { w.ReceiveBuffer = quantity.Buffer(4096) }), nil, nil, nil)
 		diedAt(t, *tr.Losses, result.PlaceReceive)
 	})
 	t.Run("queue of a rate limit", func(t *testing.T) {
@@ -142,8 +143,8 @@ func TestAloneLosses(t *testing.T) {
 		// Every eighth query or answer, but no message of the handshake, which begin with
 		// "tare" and are repeated. Each one lost holds up its flow.
 		tr := lose(t, "netns/published", study.Workload{
-			ID: "udp_dns", Kind: "udp_dns", Flows: 200, Family: study.IPv4, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), Placement: study.Free,
-			Duration: study.Duration(500 * time.Millisecond),
+			ID: "udp_dns", Kind: "udp_dns", Flows: 200, Family: study.IPv4, SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer(), Placement: study.Free,
+			Duration: quantity.Duration(500 * time.Millisecond),
 		}, nil, func(l *lab.Lab) error {
 			return nft(l.B.NS, "table inet spoil {\nchain c { type filter hook forward priority 10; policy accept; udp length > 60 @th,64,32 != 0x74617265 numgen inc mod 8 0 counter drop; }\n}\n")
 		}, nil)

@@ -10,6 +10,7 @@ import (
 	"tare/internal/lab"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
@@ -17,8 +18,8 @@ import (
 func exchanges(kind string) study.Workload {
 	w := study.Workload{
 		ID: kind, Kind: kind, Flows: 1, RequestSize: 1, ResponseSize: 1, Family: study.IPv4, Congestion: "reno", Placement: study.OneCore,
-		SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(),
-		Warmup: study.WaitOf(20 * time.Millisecond), Duration: study.Duration(100 * time.Millisecond), Slice: study.Duration(20 * time.Millisecond),
+		SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer(),
+		Warmup: quantity.WaitOf(20 * time.Millisecond), Duration: quantity.Duration(100 * time.Millisecond), Slice: quantity.Duration(20 * time.Millisecond),
 	}
 	switch kind {
 	case "tcp_crr":
@@ -39,7 +40,7 @@ func TestLossyExchanges(t *testing.T) {
 	}}, []string{"netns/published"}, func(s *study.Study) {
 		s.Workloads = []study.Workload{exchanges("tcp_rr"), exchanges("tcp_crr"), exchanges("udp_rr")}
 		for i := range s.Workloads { // each slice ends with a lost packet
-			s.Workloads[i].Duration = study.Duration(60 * time.Millisecond)
+			s.Workloads[i].Duration = quantity.Duration(60 * time.Millisecond)
 		}
 	}, nil)
 	ok := map[string]result.Trial{}

@@ -15,6 +15,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/runner/evidence"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/timelimit"
 	"tare/internal/warning"
 )
@@ -177,7 +178,7 @@ func (s *modeUnderTest) underlay() study.Lab {
 	if s.path == nil || s.path.Underlay == nil {
 		return study.Lab{}
 	}
-	return study.Lab{MTU: s.path.Underlay.MTU, Rate: study.Rate(s.path.Underlay.Rate)}
+	return study.Lab{MTU: s.path.Underlay.MTU, Rate: quantity.Rate(s.path.Underlay.Rate)}
 }
 
 // Path is the path of the mode, nil while it is not set up.

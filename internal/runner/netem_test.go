@@ -10,6 +10,7 @@ import (
 	"tare/internal/lab"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
@@ -18,10 +19,10 @@ import (
 // checksum was tested. The kernel of a guest can do all of it: see package guest/inside.
 func TestGuestNetem(t *testing.T) {
 	needGuest(t, "a kernel with netem")
-	paced := datagrams(func(w *study.Workload) { w.Rate, w.Burst, w.Duration = 2e6, 1, study.Duration(time.Second) })
+	paced := datagrams(func(w *study.Workload) { w.Rate, w.Burst, w.Duration = 2e6, 1, quantity.Duration(time.Second) })
 	stream := study.Workload{
-		ID: "tcp_stream", Kind: "tcp_stream", Streams: 1, Direction: study.Forward, Family: study.IPv4, Congestion: "reno", SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(),
-		Placement: study.Free, WriteSize: 64 << 10, Warmup: study.WaitOf(20 * time.Millisecond), Duration: study.Duration(2 * time.Second),
+		ID: "tcp_stream", Kind: "tcp_stream", Streams: 1, Direction: study.Forward, Family: study.IPv4, Congestion: "reno", SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer(),
+		Placement: study.Free, WriteSize: 64 << 10, Warmup: quantity.WaitOf(20 * time.Millisecond), Duration: quantity.Duration(2 * time.Second),
 	}
 	for _, tt := range []struct {
 		netem string
@@ -43,7 +44,7 @@ func TestGuestNetem(t *testing.T) {
 		}},
 		{"duplicate 30%", exchanges("udp_rr"), func(tr result.Trial) bool { return tr.Metrics["transaction_rate"] > 0 }},
 		{"duplicate 30%", study.Workload{
-			ID: "udp_dns", Kind: "udp_dns", Flows: 2, Family: study.IPv4, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), Placement: study.Free, Duration: study.Duration(time.Second),
+			ID: "udp_dns", Kind: "udp_dns", Flows: 2, Family: study.IPv4, SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer(), Placement: study.Free, Duration: quantity.Duration(time.Second),
 		}, func(tr result.Trial) bool { return tr.Metrics["transaction_rate"] > 0 }},
 		{"duplicate 5%", stream, func(tr result.Trial) bool { return tr.Metrics["goodput"] > 0 }},
 		{"corrupt 20%", paced, func(tr result.Trial) bool {
@@ -84,7 +85,7 @@ func roundTrips(delay float64) func(result.Trial) bool {
 
 // sliced is a workload with more than 50 round trips of 5 ms in its window, in slices that are shorter than one of 20 ms.
 func sliced(w study.Workload) study.Workload {
-	w.Slice, w.Duration = study.Duration(15*time.Millisecond), study.Duration(600*time.Millisecond)
+	w.Slice, w.Duration = quantity.Duration(15*time.Millisecond), quantity.Duration(600*time.Millisecond)
 	return w
 }
 

@@ -12,6 +12,7 @@ import (
 	"tare/internal/live"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
@@ -41,7 +42,7 @@ func TestOutcomes(t *testing.T) {
 			}
 		}, []string{"1 netns/macvlan ok", "2 netns/macvlan failed"}, result.ModeVoid, "the bridge did not count", false},
 	} {
-		for _, slice := range []study.Duration{study.AtOnce, study.Duration(25 * time.Millisecond)} {
+		for _, slice := range []quantity.Duration{quantity.AtOnce, quantity.Duration(25 * time.Millisecond)} {
 			s := scriptOf("host", "netns/macvlan")
 			s.study.Workloads[0].Slice = slice
 			s.give = func(tr *trialRun) {
@@ -152,7 +153,7 @@ func TestWorkloadDropped(t *testing.T) {
 // alone has no mode.
 func TestTCPOnly(t *testing.T) {
 	udp := study.Workload{ID: "udp", Kind: "udp_stream", Flows: 1, PayloadSize: 1200, Rate: 10e6, Family: study.IPv4, Placement: study.Free,
-		SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), Slice: study.AtOnce, Duration: study.Duration(time.Second)}
+		SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer(), Slice: quantity.AtOnce, Duration: quantity.Duration(time.Second)}
 	s := scriptOf("proxy")
 	s.study.Workloads = append(s.study.Workloads, udp)
 	must.Do(t, s.runs(t))
@@ -170,10 +171,10 @@ func TestTCPOnly(t *testing.T) {
 // resumed run repeats nothing that was repeated, and the rest of what was not.
 func TestInvalidIsMadeUpFor(t *testing.T) {
 	const why = "the link of b/eth9 went down or up"
-	for name, slice := range map[string]study.Duration{"at once": study.AtOnce, "interleaved": study.Duration(25 * time.Millisecond)} {
+	for name, slice := range map[string]quantity.Duration{"at once": quantity.AtOnce, "interleaved": quantity.Duration(25 * time.Millisecond)} {
 		begin := func() *scripted {
 			s := scriptOf("host", "netns/macvlan")
-			s.study.Workloads[0].Slice, s.study.Invalid = slice, study.Invalid{Most: study.ShareOf(0.3)}
+			s.study.Workloads[0].Slice, s.study.Invalid = slice, study.Invalid{Most: quantity.ShareOf(0.3)}
 			return s
 		}
 		s := begin()
@@ -214,7 +215,7 @@ func TestInvalidIsMadeUpFor(t *testing.T) {
 // With more invalid trials than allowed nothing is repeated, and no verdict is given; without such a
 // limit all are repeated, once.
 func TestNoisyRun(t *testing.T) {
-	for most, want := range map[study.Share]int{study.ShareOf(0.2): 4, study.NotApplied(): 6} {
+	for most, want := range map[quantity.Share]int{quantity.ShareOf(0.2): 4, quantity.NotApplied(): 6} {
 		s := scriptOf("host", "netns/macvlan")
 		s.study.Invalid.Most = most
 		s.give = func(tr *trialRun) {
@@ -238,7 +239,7 @@ func TestNoisyWorkload(t *testing.T) {
 	s := scriptOf("host", "netns/macvlan")
 	many := exchanges()
 	many.ID, many.Flows = "many", 16
-	s.study.Workloads, s.study.Blocks, s.study.Invalid.Most = append(s.study.Workloads, many), 6, study.ShareOf(0.2)
+	s.study.Workloads, s.study.Blocks, s.study.Invalid.Most = append(s.study.Workloads, many), 6, quantity.ShareOf(0.2)
 	s.give = func(tr *trialRun) {
 		if tr.Workload.ID == "many" && tr.Block > 2 || tr.Block == 2 && !tr.Requeued {
 			tr.invalidReason = "other programs used 90 % of a CPU"
@@ -264,7 +265,7 @@ func TestNoisyWorkload(t *testing.T) {
 // study allows, or every mode is void.
 func TestNothingAtTheEnd(t *testing.T) {
 	const load = "other programs used 15 % of a CPU, more than 5 %"
-	for _, most := range []study.Share{study.ShareOf(0.2), study.NotApplied()} {
+	for _, most := range []quantity.Share{quantity.ShareOf(0.2), quantity.NotApplied()} {
 		s := scriptOf("host", "netns/macvlan")
 		s.study.Invalid.Most = most
 		s.give = func(tr *trialRun) { tr.invalidReason = load }

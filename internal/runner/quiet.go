@@ -8,7 +8,7 @@ import (
 	"tare/internal/live"
 	"tare/internal/observe"
 	"tare/internal/result"
-	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/warning"
 	"tare/internal/wording"
 )
@@ -76,7 +76,7 @@ func (r *measurement) tooBusy(group []*trialRun, idle observe.Window) string {
 	}
 	for _, load := range []struct {
 		metric string
-		most   study.Share
+		most   quantity.Share
 		text   string
 	}{
 		{result.MachineOthers, others, "other programs use"},

@@ -13,6 +13,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/runner/schedule"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
@@ -56,7 +57,7 @@ func TestAwaitQuiet(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := runWith(rules())
 			var told events
-			r.cfg.Listener, r.patience, r.cfg.Study.MaxTime = &told, patience, study.Duration(tt.maxTime)
+			r.cfg.Listener, r.patience, r.cfg.Study.MaxTime = &told, patience, quantity.Duration(tt.maxTime)
 			r.schedule = schedule.New(schedule.Config{Study: r.cfg.Study}, plan.Plan{})
 			r.schedule.Began = time.Now()
 			var group []*trialRun
@@ -104,19 +105,19 @@ func TestLackedCPU(t *testing.T) {
 		work           study.Workload
 		client, server *float64 // seconds that each waited, of 2 s with traffic
 		others, steal  float64  // CPU seconds, of 10 s and of 2 s
-		most           study.Share
+		most           quantity.Share
 		want           string
 	}{
-		{"the receiver waited, others ran", datagrams, new(0.01), new(0.6), 9, 0, study.ShareOf(0.1), why},
-		{"the sender waited", datagrams, new(0.6), new(0.01), 9, 0, study.ShareOf(0.1), why},
-		{"it waited for the mode itself", datagrams, new(0.01), new(0.6), 0.2, 0, study.ShareOf(0.1), ""},
-		{"others ran, but not at its cost", datagrams, new(0.01), new(0.02), 9, 0, study.ShareOf(0.1), ""},
-		{"the hypervisor", datagrams, new(0.01), new(0.02), 0, 0.5, study.ShareOf(0.1), "an endpoint had no CPU for 25 % of the time because of the hypervisor, more than 10 % (mostly cc1)"},
-		{"both, each below the limit", datagrams, new(0.12), new(0.02), 9, 0.1, study.ShareOf(0.1), "an endpoint had no CPU for 11 % of the time because of other programs and the hypervisor, more than 10 % (mostly cc1)"},
-		{"waits unknown", datagrams, nil, nil, 9, 0, study.ShareOf(0.1), ""},
-		{"the rule off", datagrams, new(0.01), new(0.6), 9, 0.5, study.NotApplied(), ""},
-		{"as fast as possible", study.Workload{ID: "udp", Kind: "udp_stream", PayloadSize: 1000, Rate: study.Unlimited}, new(0.01), new(0.6), 9, 0, study.ShareOf(0.1), ""},
-		{"a TCP stream", study.Workload{ID: "tcp", Kind: "tcp_stream", WriteSize: 1000, Rate: 1_000_000}, new(0.01), new(0.6), 9, 0, study.ShareOf(0.1), ""},
+		{"the receiver waited, others ran", datagrams, new(0.01), new(0.6), 9, 0, quantity.ShareOf(0.1), why},
+		{"the sender waited", datagrams, new(0.6), new(0.01), 9, 0, quantity.ShareOf(0.1), why},
+		{"it waited for the mode itself", datagrams, new(0.01), new(0.6), 0.2, 0, quantity.ShareOf(0.1), ""},
+		{"others ran, but not at its cost", datagrams, new(0.01), new(0.02), 9, 0, quantity.ShareOf(0.1), ""},
+		{"the hypervisor", datagrams, new(0.01), new(0.02), 0, 0.5, quantity.ShareOf(0.1), "an endpoint had no CPU for 25 % of the time because of the hypervisor, more than 10 % (mostly cc1)"},
+		{"both, each below the limit", datagrams, new(0.12), new(0.02), 9, 0.1, quantity.ShareOf(0.1), "an endpoint had no CPU for 11 % of the time because of other programs and the hypervisor, more than 10 % (mostly cc1)"},
+		{"waits unknown", datagrams, nil, nil, 9, 0, quantity.ShareOf(0.1), ""},
+		{"the rule off", datagrams, new(0.01), new(0.6), 9, 0.5, quantity.NotApplied(), ""},
+		{"as fast as possible", study.Workload{ID: "udp", Kind: "udp_stream", PayloadSize: 1000, Rate: quantity.Unlimited}, new(0.01), new(0.6), 9, 0, quantity.ShareOf(0.1), ""},
+		{"a TCP stream", study.Workload{ID: "tcp", Kind: "tcp_stream", WriteSize: 1000, Rate: 1_000_000}, new(0.01), new(0.6), 9, 0, quantity.ShareOf(0.1), ""},
 	} {
 		tr := trialWith(map[string]float64{result.MachineOthers: tt.others})
 		tr.Workload, tr.observed.Shared, tr.out.Traffic = tt.work, true, 2

@@ -9,6 +9,7 @@ import (
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 	"tare/internal/warning"
@@ -104,14 +105,14 @@ func TestFit(t *testing.T) {
 // The generator of a trial has the keys of its workload: flows as streams, no rate for an unlimited one or one by
 // packets, and no tool for the built-in one.
 func TestParams(t *testing.T) {
-	w := study.Workload{Kind: "udp_stream", Tool: "iperf3", Flows: 3, Rate: 8, Burst: 11, Warmup: study.WaitOf(14), Duration: 15}
+	w := study.Workload{Kind: "udp_stream", Tool: "iperf3", Flows: 3, Rate: 8, Burst: 11, Warmup: quantity.WaitOf(14), Duration: 15}
 	want := traffic.Params{Workload: w, Warmup: 14, Duration: 15}
 	want.Streams = 3
 	must.Equal(t, want, params(plan.Trial{Workload: w}))
 	w.PacketRate, w.Streams, w.Tool = 9, 4, study.BuiltIn
 	p := params(plan.Trial{Workload: w})
-	must.EqualFor(t, p, []any{study.Load(0), 9, 4, ""}, []any{p.Rate, p.PacketRate, p.Streams, p.Tool})
-	w.Rate, w.PacketRate = study.Unlimited, 0
+	must.EqualFor(t, p, []any{quantity.Load(0), 9, 4, ""}, []any{p.Rate, p.PacketRate, p.Streams, p.Tool})
+	w.Rate, w.PacketRate = quantity.Unlimited, 0
 	if p := params(plan.Trial{Workload: w}); p.Rate != 0 || p.PacketRate != 0 {
 		t.Errorf("unlimited is %+v", p)
 	}

@@ -16,6 +16,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
@@ -47,7 +48,7 @@ func TestRecordDoesNotKeepReports(t *testing.T) {
 func repeating(t *testing.T, from *recorded, blocks int) (s study.Study, lines map[[2]string][]byte) {
 	t.Helper()
 	s, lines = from.study, map[[2]string][]byte{}
-	s.Blocks, s.MaxTime, s.Pilot, s.Recreate = blocks, study.Duration(time.Hour), study.WaitOf(0), study.Recreate{}
+	s.Blocks, s.MaxTime, s.Pilot, s.Recreate = blocks, quantity.Duration(time.Hour), quantity.WaitOf(0), study.Recreate{}
 	s.Invalid, s.CostPass, s.Evidence.Stacks = study.Invalid{}, study.CostPass{}, study.Off
 	for i := range s.Workloads {
 		s.Workloads[i].Times, s.Workloads[i].DurationMax = 0, 0

@@ -25,6 +25,7 @@ import (
 	"tare/internal/runner"
 	"tare/internal/store"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/drivertest"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
@@ -61,12 +62,12 @@ func runAs(ctx context.Context, t *testing.T, d labdriver.Driver, modes []string
 	testneed.NotShort(t)
 	drivertest.NeedLab(t)
 	s := study.Study{
-		Profile: study.Quick, Seed: 11, Modes: study.ModesOf(modes...), Blocks: 1, Margin: 0.1, Settle: study.WaitOf(10 * time.Millisecond),
+		Profile: study.Quick, Seed: 11, Modes: study.ModesOf(modes...), Blocks: 1, Margin: 0.1, Settle: quantity.WaitOf(10 * time.Millisecond),
 		Lab: study.Lab{MTU: lab.DefaultMTU, Offload: study.On},
 		Workloads: []study.Workload{{
 			// A message is half of what a proof asks for.
-			ID: "tcp_rr", Kind: "tcp_rr", Flows: 1, RequestSize: 16 << 10, ResponseSize: 16 << 10, Family: study.IPv4, Congestion: "reno", SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(),
-			Placement: study.Free, Warmup: study.WaitOf(20 * time.Millisecond), Duration: study.Duration(time.Second),
+			ID: "tcp_rr", Kind: "tcp_rr", Flows: 1, RequestSize: 16 << 10, ResponseSize: 16 << 10, Family: study.IPv4, Congestion: "reno", SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer(),
+			Placement: study.Free, Warmup: quantity.WaitOf(20 * time.Millisecond), Duration: quantity.Duration(time.Second),
 		}},
 	}
 	if change != nil {
@@ -165,7 +166,7 @@ func modeOf(t *testing.T, run result.Run, id string) result.Mode {
 
 // inPairs has the trials of a study take turns, and adds a bulk transfer of two pairs at once.
 func inPairs(s *study.Study) {
-	s.Workloads[0].Slice = study.Duration(100 * time.Millisecond)
+	s.Workloads[0].Slice = quantity.Duration(100 * time.Millisecond)
 	w := s.Workloads[0]
 	w.ID, w.Kind, w.Flows, w.Streams, w.WriteSize, w.Pairs = "bulk", "tcp_stream", 0, 2, 64<<10, 2
 	s.Workloads = append(s.Workloads, w)
@@ -239,7 +240,7 @@ func TestAgentKilledOnce(t *testing.T) {
 			t.Parallel()
 			run, trials := runStudy(t.Context(), t, netns.Driver{}, []string{"netns/bridge"}, func(s *study.Study) {
 				c.change(s)
-				s.Workloads[0].Duration = study.Duration(3 * time.Second) // it lasts until it is found
+				s.Workloads[0].Duration = quantity.Duration(3 * time.Second) // it lasts until it is found
 			}, killer(t, "netns/bridge", c.workload, 1, c.end))
 			must.Require(t, run.Trials == (result.Tally{OK: 1, Failed: 1}) && len(trials) == 2 && modeOf(t, run, "netns/bridge").Status == result.ModeMeasured,
 				"trials %v", outcomes(trials))
@@ -258,7 +259,7 @@ func TestAgentKilledTwice(t *testing.T) {
 	t.Parallel()
 	run, trials := runStudy(t.Context(), t, netns.Driver{}, []string{"netns/published"}, func(s *study.Study) {
 		w := s.Workloads[0]
-		w.ID, w.Duration = "killed", study.Duration(10*time.Minute)
+		w.ID, w.Duration = "killed", quantity.Duration(10*time.Minute)
 		s.Workloads = append(s.Workloads, w)
 	}, killer(t, "netns/published", "killed", 2, ""))
 	must.True(t, run.Trials == (result.Tally{OK: 1, Failed: 2}) && run.Status == result.RunComplete && modeOf(t, run, "netns/published").Status == result.ModeMeasured,
@@ -300,7 +301,7 @@ func TestInterrupted(t *testing.T) {
 	heard := map[string]int{}
 	var trial live.TrialStarted
 	run, trials := runStudy(ctx, t, netns.Driver{}, []string{"host", "netns/bridge"}, func(s *study.Study) {
-		s.Workloads[0].Duration, s.Workloads[0].Slice = study.Duration(10*time.Minute), study.Duration(20*time.Millisecond)
+		s.Workloads[0].Duration, s.Workloads[0].Slice = quantity.Duration(10*time.Minute), quantity.Duration(20*time.Millisecond)
 	}, func(e live.Event) {
 		switch e := e.(type) {
 		case live.TrialStarted:
@@ -327,12 +328,12 @@ func TestParametersReachTheTraffic(t *testing.T) {
 			load := spec.Defaults
 			load.Rates = load.Rates[:min(2, len(load.Rates))] // a sweep is a workload for each of its rates
 			if len(load.LossGoals) > 0 {
-				load.Step, load.StepSum, load.Precision = study.Duration(100*time.Millisecond), study.Duration(300*time.Millisecond), 0.2
-				load.MaxRate, load.Pause, load.MaxSearch = 20e6, study.WaitOf(0), study.Duration(2*time.Second)
+				load.Step, load.StepSum, load.Precision = quantity.Duration(100*time.Millisecond), quantity.Duration(300*time.Millisecond), 0.2
+				load.MaxRate, load.Pause, load.MaxSearch = 20e6, quantity.WaitOf(0), quantity.Duration(2*time.Second)
 			}
 			load.ID, load.Kind = spec.Kind, spec.Kind
-			load.Family, load.Congestion, load.SendBuffer, load.ReceiveBuffer = study.IPv6, "reno", study.Buffer(64<<10), study.Buffer(96<<10)
-			load.Placement, load.Warmup, load.Duration = study.OneCore, study.WaitOf(20*time.Millisecond), study.Duration(500*time.Millisecond)
+			load.Family, load.Congestion, load.SendBuffer, load.ReceiveBuffer = study.IPv6, "reno", quantity.Buffer(64<<10), quantity.Buffer(96<<10)
+			load.Placement, load.Warmup, load.Duration = study.OneCore, quantity.WaitOf(20*time.Millisecond), quantity.Duration(500*time.Millisecond)
 			if slices.Contains(spec.Params, "streams") {
 				load.Streams = 3
 			}
@@ -343,7 +344,7 @@ func TestParametersReachTheTraffic(t *testing.T) {
 				load.RequestSize, load.ResponseSize = 1000, 1000
 			}
 			if slices.Contains(spec.Params, "slice") {
-				load.Slice = study.Duration(50 * time.Millisecond)
+				load.Slice = quantity.Duration(50 * time.Millisecond)
 			}
 			s.Workloads = append(s.Workloads, load)
 		}

@@ -18,6 +18,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
@@ -50,14 +51,14 @@ func scriptOf(modes ...string) *scripted {
 }
 
 func exchanges() study.Workload {
-	return study.Workload{ID: "tcp_rr", Kind: "tcp_rr", Flows: 1, RequestSize: 1, ResponseSize: 1, Family: study.IPv4, Congestion: "reno", SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(),
-		Placement: study.Free, Duration: study.Duration(time.Second)}
+	return study.Workload{ID: "tcp_rr", Kind: "tcp_rr", Flows: 1, RequestSize: 1, ResponseSize: 1, Family: study.IPv4, Congestion: "reno", SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer(),
+		Placement: study.Free, Duration: quantity.Duration(time.Second)}
 }
 
 // bulk is a workload that pilots and the cost pass are made for.
 func bulk() study.Workload {
-	return study.Workload{ID: "tcp_stream", Kind: "tcp_stream", Streams: 1, WriteSize: 16 << 10, Direction: study.Forward, Family: study.IPv4, Congestion: "cubic", SendBuffer: study.AutoBuffer(),
-		ReceiveBuffer: study.AutoBuffer(), Placement: study.Free, Slice: study.AtOnce, Warmup: study.WaitOf(100 * time.Millisecond), Duration: study.Duration(time.Second)}
+	return study.Workload{ID: "tcp_stream", Kind: "tcp_stream", Streams: 1, WriteSize: 16 << 10, Direction: study.Forward, Family: study.IPv4, Congestion: "cubic", SendBuffer: quantity.AutoBuffer(),
+		ReceiveBuffer: quantity.AutoBuffer(), Placement: study.Free, Slice: quantity.AtOnce, Warmup: quantity.WaitOf(100 * time.Millisecond), Duration: quantity.Duration(time.Second)}
 }
 
 // Modes are a baseline, two modes with it, one that carries no datagrams, and one that cannot be had.

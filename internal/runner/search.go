@@ -14,6 +14,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/stats/ratesearch"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/traffic"
 	"tare/internal/warning"
 )
@@ -158,8 +159,8 @@ func (r *measurement) searchStep(ctx context.Context, tr *trialRun, req ratesear
 // datagrams that were still queued took to arrive.
 func (r *measurement) measureStep(ctx context.Context, tr *trialRun, req ratesearch.Request, quiet *time.Time) (t ratesearch.Trial, backlog float64, err error) {
 	at := tr.Trial
-	at.Workload.Duration = study.Duration(math.Round(req.Duration * float64(time.Second)))
-	at.Workload.Rate = study.Load(math.Round(req.Load * tr.search.payload))
+	at.Workload.Duration = quantity.Duration(math.Round(req.Duration * float64(time.Second)))
+	at.Workload.Rate = quantity.Load(math.Round(req.Load * tr.search.payload))
 	long := at.Workload.Warmup.Std() + at.Workload.Duration.Std()
 	pairs, err := r.pairs(tr.tested, at, long+r.drainLimit(at)+trialGrace())
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/stats/ratesearch"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 	"tare/internal/traffic/workloads"
@@ -39,8 +40,8 @@ func TestSearchOnAKnownPath(t *testing.T) {
 	const most = 5000 // datagrams/s
 	for _, queue := range []float64{0, 0.2} {
 		w := study.Workload{
-			ID: "most", Kind: "udp_search", LossGoals: study.LossGoals{0, 0.01}, Goal: study.Median, ExceedRatio: study.PortionOf(0.5), Step: study.Duration(time.Second), StepSum: study.Duration(3 * time.Second),
-			Precision: 0.02, MinRate: 1e6, MaxRate: 100e6, MaxSearch: study.Duration(time.Hour), PayloadSize: 1000,
+			ID: "most", Kind: "udp_search", LossGoals: quantity.LossGoals{0, 0.01}, Goal: study.Median, ExceedRatio: quantity.PortionOf(0.5), Step: quantity.Duration(time.Second), StepSum: quantity.Duration(3 * time.Second),
+			Precision: 0.02, MinRate: 1e6, MaxRate: 100e6, MaxSearch: quantity.Duration(time.Hour), PayloadSize: 1000,
 		}
 		made := must.Get(workloads.Named(w.Kind))(t)
 		state := must.Get(ratesearch.New(plan.Search(w)))(t)
@@ -83,9 +84,9 @@ func TestTimeLeftOfSearches(t *testing.T) {
 	s := scriptOf("host", "netns/macvlan")
 	s.study.Blocks = 4
 	s.study.Workloads = append(s.study.Workloads, study.Workload{
-		ID: "most", Kind: "udp_search", LossGoals: study.LossGoals{0}, Goal: study.Median, ExceedRatio: study.PortionOf(0.5), Step: study.Duration(time.Second), StepSum: study.Duration(3 * time.Second),
-		Precision: 0.02, MinRate: 1e6, MaxRate: 100e6, MaxSearch: study.Duration(time.Hour), PayloadSize: 1000, Flows: 1, Family: study.IPv4, Placement: study.Free,
-		SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(),
+		ID: "most", Kind: "udp_search", LossGoals: quantity.LossGoals{0}, Goal: study.Median, ExceedRatio: quantity.PortionOf(0.5), Step: quantity.Duration(time.Second), StepSum: quantity.Duration(3 * time.Second),
+		Precision: 0.02, MinRate: 1e6, MaxRate: 100e6, MaxSearch: quantity.Duration(time.Hour), PayloadSize: 1000, Flows: 1, Family: study.IPv4, Placement: study.Free,
+		SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer(),
 	})
 	ended := 0 // searches
 	s.give = func(tr *trialRun) {

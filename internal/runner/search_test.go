@@ -10,18 +10,19 @@ import (
 	"tare/internal/driver/netns"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
 // searching is a short search on a path of so many bit/s.
-func searching(s *study.Study, rate study.Rate) {
+func searching(s *study.Study, rate quantity.Rate) {
 	s.Lab.Rate = rate
 	s.Workloads = []study.Workload{{
-		ID: "most", Kind: "udp_search", LossGoals: study.LossGoals{0, 0.01}, Goal: study.Median, ExceedRatio: study.PortionOf(0.5),
-		Step: study.Duration(200 * time.Millisecond), StepSum: study.Duration(600 * time.Millisecond), Precision: 0.05,
-		Pause: study.WaitOf(20 * time.Millisecond), MinRate: 1e6, MaxRate: 200e6, MaxSearch: study.Duration(4 * time.Second),
+		ID: "most", Kind: "udp_search", LossGoals: quantity.LossGoals{0, 0.01}, Goal: study.Median, ExceedRatio: quantity.PortionOf(0.5),
+		Step: quantity.Duration(200 * time.Millisecond), StepSum: quantity.Duration(600 * time.Millisecond), Precision: 0.05,
+		Pause: quantity.WaitOf(20 * time.Millisecond), MinRate: 1e6, MaxRate: 200e6, MaxSearch: quantity.Duration(4 * time.Second),
 		Flows: 1, PayloadSize: 1400, Burst: 64, Offload: study.Off, Fragment: study.Off, Direction: study.Forward, Family: study.IPv4,
-		SendBuffer: study.Buffer(4 << 20), ReceiveBuffer: study.Buffer(4 << 20), Placement: study.Free, Warmup: study.WaitOf(20 * time.Millisecond),
+		SendBuffer: quantity.Buffer(4 << 20), ReceiveBuffer: quantity.Buffer(4 << 20), Placement: study.Free, Warmup: quantity.WaitOf(20 * time.Millisecond),
 	}}
 }
 
@@ -29,7 +30,7 @@ func searching(s *study.Study, rate study.Rate) {
 // machine keeps a sender from its schedule, which makes the answer lower. Its steps add up to what the
 // path was proven to carry.
 func TestAloneSearch(t *testing.T) {
-	for _, rate := range []study.Rate{20e6, 100e6} {
+	for _, rate := range []quantity.Rate{20e6, 100e6} {
 		run, trials := runStudy(t.Context(), t, netns.Driver{}, []string{"host", "netns/bridge"}, func(s *study.Study) { searching(s, rate) }, nil)
 		must.Require(t, run.Trials.OK == 2, "trials %+v", trials)
 		carries := float64(rate) * 1400 / (1400 + 28 + 14)

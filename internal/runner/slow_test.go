@@ -12,6 +12,7 @@ import (
 	"tare/internal/lab"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
@@ -20,8 +21,8 @@ func bulk(change func(*study.Study)) func(*study.Study) {
 	return func(s *study.Study) {
 		s.Workloads = []study.Workload{{
 			ID: "tcp_stream", Kind: "tcp_stream", Streams: 1, WriteSize: 16 << 10, Direction: study.Forward, Family: study.IPv4, Congestion: "cubic",
-			SendBuffer: study.Buffer(128 << 10), ReceiveBuffer: study.Buffer(1 << 20), Placement: study.Free, Rate: study.Unlimited,
-			Warmup: study.WaitOf(50 * time.Millisecond), Duration: study.Duration(400 * time.Millisecond), Slice: study.Duration(50 * time.Millisecond),
+			SendBuffer: quantity.Buffer(128 << 10), ReceiveBuffer: quantity.Buffer(1 << 20), Placement: study.Free, Rate: quantity.Unlimited,
+			Warmup: quantity.WaitOf(50 * time.Millisecond), Duration: quantity.Duration(400 * time.Millisecond), Slice: quantity.Duration(50 * time.Millisecond),
 		}}
 		if change != nil {
 			change(s)
@@ -85,7 +86,7 @@ func TestBurstIsNotGoodput(t *testing.T) {
 				return err
 			}
 			// What the receiver holds back until a lost packet has come again is at most 2.6 % of such a window.
-			long := bulk(func(s *study.Study) { s.Workloads[0].Duration = study.Duration(2 * time.Second) })
+			long := bulk(func(s *study.Study) { s.Workloads[0].Duration = quantity.Duration(2 * time.Second) })
 			made, trials := runStudy(t.Context(), t, spoiled{spoil: shape}, []string{"host", "netns/bridge"}, long, nil)
 			values, reasons := goodputs(trials)
 			if got := values["netns/bridge"]; !sustains(got, rate) {

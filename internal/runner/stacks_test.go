@@ -22,6 +22,7 @@ import (
 	"tare/internal/observe/stacks"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/drivertest"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
@@ -73,12 +74,12 @@ func TestAloneBreakdown(t *testing.T) {
 		modes = append(modes, "docker/userland-proxy")
 	}
 	stream := bulkStream()
-	pass := study.CostPass{Rate: 10e9, FromBlock: 1, Every: 1, Warmup: study.WaitOf(20 * time.Millisecond), Duration: study.Duration(2 * time.Second)}
+	pass := study.CostPass{Rate: 10e9, FromBlock: 1, Every: 1, Warmup: quantity.WaitOf(20 * time.Millisecond), Duration: quantity.Duration(2 * time.Second)}
 	for name, c := range map[string]struct {
 		modes []string
-		slice study.Duration
+		slice quantity.Duration
 		pass  study.CostPass
-	}{"trials that only sample": {modes, study.AtOnce, study.CostPass{}}, "an interleaved pass": {[]string{"host", "netns/vxlan"}, study.Duration(50 * time.Millisecond), pass}} {
+	}{"trials that only sample": {modes, quantity.AtOnce, study.CostPass{}}, "an interleaved pass": {[]string{"host", "netns/vxlan"}, quantity.Duration(50 * time.Millisecond), pass}} {
 		t.Run(name, func(t *testing.T) {
 			var dir string
 			run, trials := runStudy(t.Context(), t, both{}, c.modes, func(s *study.Study) {
@@ -119,8 +120,8 @@ func TestAloneBreakdown(t *testing.T) {
 // bulkStream is a bulk transfer of a second.
 func bulkStream() study.Workload {
 	return study.Workload{
-		ID: "stream", Kind: "tcp_stream", Streams: 1, WriteSize: 128 << 10, Direction: study.Forward, Family: study.IPv4, Congestion: "reno", SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(),
-		Placement: study.Free, Warmup: study.WaitOf(100 * time.Millisecond), Duration: study.Duration(time.Second),
+		ID: "stream", Kind: "tcp_stream", Streams: 1, WriteSize: 128 << 10, Direction: study.Forward, Family: study.IPv4, Congestion: "reno", SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer(),
+		Placement: study.Free, Warmup: quantity.WaitOf(100 * time.Millisecond), Duration: quantity.Duration(time.Second),
 	}
 }
 

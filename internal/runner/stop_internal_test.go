@@ -9,13 +9,14 @@ import (
 	"tare/internal/live"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
 // adaptive is a run that stops on width: after 2 blocks at the earliest, with one more, at most 6.
 func adaptive(width, margin float64) *scripted {
 	s := scriptOf("host", "netns/macvlan")
-	s.study.Blocks, s.study.Margin, s.study.MaxTime = 6, margin, study.Duration(time.Hour)
+	s.study.Blocks, s.study.Margin, s.study.MaxTime = 6, margin, quantity.Duration(time.Hour)
 	s.study.Stop = &study.Stop{MinBlocks: 2, Width: width, ExtraBlocks: 1}
 	return s
 }
@@ -63,7 +64,7 @@ func TestStopsAtCap(t *testing.T) {
 func TestStopsAtTime(t *testing.T) {
 	for limit, slow := range map[time.Duration]time.Duration{5500 * time.Millisecond: 0, 9 * time.Second: 2750 * time.Millisecond} {
 		s := endless()
-		s.study.MaxTime = study.Duration(limit)
+		s.study.MaxTime = quantity.Duration(limit)
 		s.on = func(e live.Event) {
 			if e, ok := e.(live.TrialEnded); ok && e.Trial.Block == 2 {
 				time.Sleep(slow)

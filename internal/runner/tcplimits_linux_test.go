@@ -7,6 +7,7 @@ import (
 	"tare/internal/driver/netns"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
@@ -15,9 +16,9 @@ import (
 func TestAloneWhoLimits(t *testing.T) {
 	stream := func(id string, change func(*study.Workload)) study.Workload {
 		w := study.Workload{
-			ID: id, Kind: "tcp_stream", Streams: 2, WriteSize: 64 << 10, Rate: study.Unlimited, Direction: study.Forward, Family: study.IPv4, Congestion: "reno",
-			SendBuffer: study.Buffer(4 << 20), ReceiveBuffer: study.Buffer(4 << 20), Placement: study.Free,
-			Warmup: study.WaitOf(200 * time.Millisecond), Duration: study.Duration(500 * time.Millisecond),
+			ID: id, Kind: "tcp_stream", Streams: 2, WriteSize: 64 << 10, Rate: quantity.Unlimited, Direction: study.Forward, Family: study.IPv4, Congestion: "reno",
+			SendBuffer: quantity.Buffer(4 << 20), ReceiveBuffer: quantity.Buffer(4 << 20), Placement: study.Free,
+			Warmup: quantity.WaitOf(200 * time.Millisecond), Duration: quantity.Duration(500 * time.Millisecond),
 		}
 		change(&w)
 		return w
@@ -27,7 +28,7 @@ func TestAloneWhoLimits(t *testing.T) {
 		s.Evidence = study.Evidence{Counters: study.On}
 		s.Workloads = []study.Workload{
 			stream("underlay", func(*study.Workload) {}),
-			stream("receiver", func(w *study.Workload) { w.ReceiveBuffer = study.Buffer(2048) }),
+			stream("receiver", func(w *study.Workload) { w.ReceiveBuffer = quantity.Buffer(2048) }),
 			stream("sender", func(w *study.Workload) { w.Rate, w.WriteSize, w.Direction = 1e6, 10_000, study.Reverse }),
 		}
 	}, nil)

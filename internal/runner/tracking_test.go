@@ -15,6 +15,7 @@ import (
 	"tare/internal/live"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
 	"tare/internal/timelimit"
@@ -48,7 +49,7 @@ func TestGuestFullTracking(t *testing.T) {
 		}
 		t.Error("the trial had too few packets")
 	}
-	w := datagrams(func(w *study.Workload) { w.Flows, w.Rate, w.Duration = 16, 10e6, study.Duration(5*time.Second) })
+	w := datagrams(func(w *study.Workload) { w.Flows, w.Rate, w.Duration = 16, 10e6, quantity.Duration(5*time.Second) })
 	tr := lose(t, "netns/published", w, nil, func(l *lab.Lab) error {
 		host = l.B.NS
 		return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/studytest"
 )
@@ -27,7 +28,7 @@ blocks: 3
 func TestApply(t *testing.T) {
 	one := study.Workload{Kind: "tcp_stream", ID: "one", Streams: 1}
 	many := study.Workload{Kind: "tcp_stream", ID: "many", Streams: 50}
-	rr := study.Workload{Kind: "tcp_rr", Duration: study.Duration(2 * time.Second)}
+	rr := study.Workload{Kind: "tcp_rr", Duration: quantity.Duration(2 * time.Second)}
 	for name, c := range map[string]struct {
 		src    string
 		over   study.Overrides
@@ -51,7 +52,7 @@ func TestApply(t *testing.T) {
 			s.Modes, s.Name, s.Title = study.ModesOf("host", "netns/vxlan"), "netns-vxlan", "The overhead of host, netns/vxlan"
 		}},
 		"the others": {base, study.Overrides{Set: map[string]string{"profile": study.Paper, "seed": "9", "max-time": "1m0s"}}, func(s *study.Study) {
-			s.Profile, s.Seed, s.MaxTime = study.Paper, 9, study.Duration(time.Minute)
+			s.Profile, s.Seed, s.MaxTime = study.Paper, 9, quantity.Duration(time.Minute)
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

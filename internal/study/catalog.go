@@ -3,6 +3,8 @@ package study
 import (
 	"slices"
 	"time"
+
+	"tare/internal/study/quantity"
 )
 
 // Catalog lists what a study can choose from. The registries fill it, so that this
@@ -98,19 +100,19 @@ type WorkloadSpec struct {
 // default duration of any workload without slices: a trial at once meets another state of the
 // machine than the next one, and is not repeated as often for the time that it takes.
 const (
-	BulkWarmup    = Duration(time.Second)
-	WholeWarmup   = Duration(500 * time.Millisecond)
-	WholeDuration = Duration(1250 * time.Millisecond)
+	BulkWarmup    = quantity.Duration(time.Second)
+	WholeWarmup   = quantity.Duration(500 * time.Millisecond)
+	WholeDuration = quantity.Duration(1250 * time.Millisecond)
 )
 
 // EventDuration is the minimum default duration of a trial with an event in its middle: what is left of it has room for
 // the second timeouts of TCP, which double from 200 ms.
-const EventDuration = Duration(4 * time.Second)
+const EventDuration = quantity.Duration(4 * time.Second)
 
 // Length is the warm-up and the timed window of a trial, and its slices; without a Slice
 // the trial is not interleaved.
 type Length struct {
-	Warmup, Duration, Slice Duration
+	Warmup, Duration, Slice quantity.Duration
 }
 
 // Mode finds a mode by id, including modes that contain a user's name.

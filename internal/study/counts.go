@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"tare/internal/study/published"
 )
 
 // Counts are numbers of flows or streams in ascending order. Each makes a workload of its
@@ -97,4 +99,17 @@ func (v *validator) concurrency(prefix string, w Workload, spec WorkloadSpec) {
 	if at := prefix + key; v.readable(at) && (slices.Contains(spec.Keys(), "rates") || slices.Contains(spec.Keys(), "loss_goals")) {
 		v.add(at, "%s is a list, but %s already varies the load; want one number", key, spec.Kind)
 	}
+}
+
+// Levels are the values of the workload's sweep, none if it has one value.
+func (w Workload) Levels() []published.Level {
+	var out []published.Level
+	for _, r := range w.Rates {
+		out = append(out, published.Level{Key: "rates", Value: float64(r)})
+	}
+	key, counts := w.Concurrency()
+	for _, n := range counts {
+		out = append(out, published.Level{Key: key, Value: float64(n)})
+	}
+	return out
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
@@ -12,8 +13,8 @@ func TestDifferences(t *testing.T) {
 		return Study{
 			Name: "n", Profile: Quick, Seed: 1, Blocks: 4, Margin: 0.1, Lab: labDefaults(), Engine: "lab",
 			Modes: []Mode{{Mode: "host"}, {Mode: "docker/driver:x", Options: map[string]string{"o": "1"}}, {Mode: "netns/bridge"}},
-			Workloads: []Workload{{Kind: "tcp_stream", Streams: 1, Duration: Duration(time.Second)},
-				{Kind: "udp_stream", Rate: Load(500e6)}},
+			Workloads: []Workload{{Kind: "tcp_stream", Streams: 1, Duration: quantity.Duration(time.Second)},
+				{Kind: "udp_stream", Rate: quantity.Load(500e6)}},
 		}
 	}
 	after := base()
@@ -24,8 +25,8 @@ func TestDifferences(t *testing.T) {
 	after.Modes[1].Title = "a title"
 	after.Modes = after.Modes[:2]
 	after.Claims = []Claim{{ID: "c", Claim: "decides no result", Needs: "x"}}
-	after.Workloads[0].Duration = Duration(4 * time.Second)
-	after.Workloads[1].Rate = Load(1e9)
+	after.Workloads[0].Duration = quantity.Duration(4 * time.Second)
+	after.Workloads[1].Rate = quantity.Load(1e9)
 	want := []Difference{
 		{"study", "profile", "quick", "standard", false},
 		{"study", "stop", "", "min_blocks: 5, width: 0.025, extra_blocks: 2", false},

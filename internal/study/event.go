@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tare/internal/study/quantity"
 	"tare/internal/study/suggest"
 )
 
@@ -13,7 +14,7 @@ import (
 const LeastEventRate = 100
 
 // leastEventDuration is the shortest timed window with an event in its middle.
-const leastEventDuration = Duration(1e9)
+const leastEventDuration = quantity.Duration(1e9)
 
 // event checks the keys of a workload with an event. Its requests have a schedule: a closed loop sends none while it waits for
 // an answer, and would not see what the others meet.

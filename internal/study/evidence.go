@@ -2,9 +2,9 @@ package study
 
 import (
 	"cmp"
-	"fmt"
-	"math"
 	"time"
+
+	"tare/internal/study/quantity"
 )
 
 // Evidence selects what is recorded in addition to the metrics. What costs a trial more
@@ -46,10 +46,10 @@ const CostPassID = "cost_pass"
 // same rate. It runs in separate trials, interleaved if those of the workload that it repeats are, and
 // the stopping rule ignores it.
 type CostPass struct {
-	Rate                    PassRate
+	Rate                    quantity.PassRate
 	FromBlock, Every, Times int
-	Warmup                  Wait
-	Duration                Duration
+	Warmup                  quantity.Wait
+	Duration                quantity.Duration
 }
 
 // Fields declares the keys of a CostPass and their rules.
@@ -66,7 +66,7 @@ func (c *CostPass) Fields() []Field {
 }
 
 // On reports whether a resolved study has the pass.
-func (c CostPass) On() bool { return c.Rate != 0 && c.Rate != NoPass }
+func (c CostPass) On() bool { return c.Rate != 0 && c.Rate != quantity.NoPass }
 
 // In reports whether the pass runs in the block of that number, from 1 on.
 func (c CostPass) In(block int) bool {
@@ -83,55 +83,16 @@ func (c CostPass) Blocks(last int) int {
 	return turns(last-c.FromBlock+1, c.Every, c.Times)
 }
 
-// PassRate is the payload in bit/s that a pass offers, or PassAuto or NoPass.
-type PassRate uint64
-
-const (
-	// PassAuto lets the run choose the rate after it has measured each mode.
-	PassAuto PassRate = math.MaxUint64
-	// NoPass disables the pass.
-	NoPass PassRate = math.MaxUint64 - 1
-)
-
-// String writes r as a Rate, auto or off.
-func (r PassRate) String() string {
-	switch r {
-	case PassAuto:
-		return AutoWord
-	case NoPass:
-		return Off
-	}
-	return Rate(r).String()
-}
-
-// UnmarshalText reads a rate, auto or off.
-func (r *PassRate) UnmarshalText(text []byte) error {
-	switch string(text) {
-	case AutoWord:
-		*r = PassAuto
-		return nil
-	case Off:
-		*r = NoPass
-		return nil
-	}
-	v, err := parseRate(string(text))
-	if err != nil {
-		return fmt.Errorf("%w, or auto, or off", err)
-	}
-	*r = PassRate(v)
-	return nil
-}
-
 // passDefaults is the pass of a study that asks for one without details: short trials in
 // some blocks; in the profile paper, trials in all blocks, as long as those of published
 // studies.
 func passDefaults(profile string) CostPass {
-	c := CostPass{Rate: PassAuto, FromBlock: 2, Every: 1, Times: 8, Warmup: WaitOf(250 * time.Millisecond), Duration: WholeDuration}
+	c := CostPass{Rate: quantity.PassAuto, FromBlock: 2, Every: 1, Times: 8, Warmup: quantity.WaitOf(250 * time.Millisecond), Duration: WholeDuration}
 	switch profile {
 	case Paper:
-		c.Times, c.Warmup, c.Duration = 0, WaitOf(WholeWarmup.Std()), Duration(30*time.Second)
+		c.Times, c.Warmup, c.Duration = 0, quantity.WaitOf(WholeWarmup.Std()), quantity.Duration(30*time.Second)
 	case Quick:
-		c.Rate = NoPass
+		c.Rate = quantity.NoPass
 	}
 	return c
 }
@@ -139,7 +100,7 @@ func passDefaults(profile string) CostPass {
 // or fills what c leaves open from def, if there is a pass at all. A given schedule is
 // kept.
 func (c CostPass) or(def CostPass) CostPass {
-	if c.Rate = cmp.Or(c.Rate, def.Rate); c.Rate == NoPass {
+	if c.Rate = cmp.Or(c.Rate, def.Rate); c.Rate == quantity.NoPass {
 		return c
 	}
 	if c.Every == 0 && c.Times == 0 {
@@ -154,15 +115,17 @@ func (c CostPass) or(def CostPass) CostPass {
 // study.
 func (v *validator) costPass(s Study) {
 	v.all(s.CostPass.Fields(), "cost_pass.")
-	if at := "cost_pass.from_block"; s.CostPass.FromBlock == 1 && (s.CostPass.Rate == PassAuto || s.CostPass.Rate == 0) && v.readable(at) {
+	if at := "cost_pass.from_block"; s.CostPass.FromBlock == 1 && (s.CostPass.Rate == quantity.PassAuto || s.CostPass.Rate == 0) && v.readable(at) {
 		v.add(at, "from_block is 1, but rate auto is chosen after the first block; want 2 or more, or a rate")
 	}
 }
 
-func passRate(at *PassRate) Plain {
-	return plainOf(at, form[PassRate]{
-		unit: Unit{JSON: "integer", Spelling: passPattern, Digits: true, want: "auto, off, or a rate of %s, such as 1Gbit/s", show: showRate},
-		read: spelt[PassRate](TextLiteral, WholeLiteral),
-		size: func(r PassRate) (float64, bool) { return float64(r), r != PassAuto && r != NoPass }, native: textOf[PassRate],
+func passRate(at *quantity.PassRate) Plain {
+	return plainOf(at, form[quantity.PassRate]{
+		unit: Unit{JSON: "integer", Spelling: quantity.PassPattern, Digits: true, want: "auto, off, or a rate of %s, such as 1Gbit/s", show: showRate},
+		read: spelt[quantity.PassRate](TextLiteral, WholeLiteral),
+		size: func(r quantity.PassRate) (float64, bool) {
+			return float64(r), r != quantity.PassAuto && r != quantity.NoPass
+		}, native: textOf[quantity.PassRate],
 	}, Rule{Min: leastRate, Max: highestRate})
 }

@@ -7,29 +7,30 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/studytest"
 )
 
 // Every profile gathers the same evidence; a pass is part of those that answer.
 func TestResolveEvidence(t *testing.T) {
-	const s = study.Duration(time.Second)
-	auto := study.CostPass{Rate: study.PassAuto, FromBlock: 2, Every: 1, Times: 8, Warmup: study.WaitOf(time.Second / 4), Duration: study.WholeDuration}
+	const s = quantity.Duration(time.Second)
+	auto := study.CostPass{Rate: quantity.PassAuto, FromBlock: 2, Every: 1, Times: 8, Warmup: quantity.WaitOf(time.Second / 4), Duration: study.WholeDuration}
 	long, fixed, sparse, slow := auto, auto, auto, auto
-	long.Times, long.Warmup, long.Duration = 0, study.WaitOf(study.WholeWarmup.Std()), 30*s
+	long.Times, long.Warmup, long.Duration = 0, quantity.WaitOf(study.WholeWarmup.Std()), 30*s
 	fixed.Rate = 2e9
 	sparse.Every, sparse.Times, sparse.FromBlock = 3, 0, 4
-	slow.Warmup = study.WaitOf(study.BulkWarmup.Std())
+	slow.Warmup = quantity.WaitOf(study.BulkWarmup.Std())
 	all := study.Evidence{Counters: study.On, Stacks: study.AutoWord, Drops: study.AutoWord}
 	for src, want := range map[string]struct {
 		evidence study.Evidence
 		pass     study.CostPass
 	}{
-		"profile: quick":                                           {all, study.CostPass{Rate: study.NoPass}},
+		"profile: quick":                                           {all, study.CostPass{Rate: quantity.NoPass}},
 		"profile: standard":                                        {all, auto},
 		"profile: paper":                                           {all, long},
 		"profile: quick\ncost_pass: {rate: auto}":                  {all, auto},
-		"profile: standard\ncost_pass: {rate: off}":                {all, study.CostPass{Rate: study.NoPass}},
+		"profile: standard\ncost_pass: {rate: off}":                {all, study.CostPass{Rate: quantity.NoPass}},
 		"profile: standard\ncost_pass: {rate: 2Gbit/s}":            {all, fixed},
 		"profile: standard\ncost_pass: {every: 3, from_block: 4}":  {all, sparse},
 		"profile: standard\nlab: {rate: 1Gbit/s}":                  {all, slow},
@@ -51,10 +52,10 @@ func TestCostPassIn(t *testing.T) {
 		pass study.CostPass
 		in   []int
 	}{
-		{study.CostPass{Rate: study.PassAuto, FromBlock: 2, Every: 1, Times: 4}, []int{2, 3, 4, 5}},
+		{study.CostPass{Rate: quantity.PassAuto, FromBlock: 2, Every: 1, Times: 4}, []int{2, 3, 4, 5}},
 		{study.CostPass{Rate: 1e9, FromBlock: 1, Every: 3}, []int{1, 4, 7, 10}},
 		{study.CostPass{Rate: 1e9, FromBlock: 3, Every: 2, Times: 2}, []int{3, 5}},
-		{study.CostPass{Rate: study.NoPass, FromBlock: 2, Every: 1}, nil},
+		{study.CostPass{Rate: quantity.NoPass, FromBlock: 2, Every: 1}, nil},
 		{study.CostPass{}, nil},
 	} {
 		var in []int
@@ -73,7 +74,7 @@ func TestApplyEvidence(t *testing.T) {
 	if want := (study.Evidence{Counters: study.Off, Stacks: study.Off, Drops: study.Off}); s.Evidence != want {
 		t.Errorf("evidence %+v", s.Evidence)
 	}
-	if want := (study.CostPass{Rate: 15e8, Duration: study.Duration(9 * time.Second)}); s.CostPass != want {
+	if want := (study.CostPass{Rate: 15e8, Duration: quantity.Duration(9 * time.Second)}); s.CostPass != want {
 		t.Errorf("cost pass %+v", s.CostPass)
 	}
 	for _, c := range []struct {

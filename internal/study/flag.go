@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"tare/internal/study/quantity"
 )
 
 // Effect is what another value of a key affects: whether results may be compared, and whether a
@@ -91,10 +93,10 @@ func (f Field) setByFlag(text string) string {
 // Parse sets the value to what a flag says.
 func (p plain[T]) Parse(text string) (err error) {
 	switch at := any(p.at).(type) {
-	case *Duration: // also one below 0, of which Check says what is allowed
+	case *quantity.Duration: // also one below 0, of which Check says what is allowed
 		var d time.Duration
 		d, err = time.ParseDuration(text)
-		*at = Duration(d)
+		*at = quantity.Duration(d)
 	case encoding.TextUnmarshaler:
 		err = at.UnmarshalText([]byte(text))
 	case *string:

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"tare/internal/study/quantity"
 	"tare/internal/study/suggest"
 )
 
@@ -40,9 +41,9 @@ func (s *Stop) Least(most int) int {
 // Invalid contains the rules that make a trial invalid. They are fixed before the run: no
 // trial is excluded because of its result.
 type Invalid struct {
-	Steal, Others, CPUWait Share
+	Steal, Others, CPUWait quantity.Share
 	Unsettled              string
-	Most                   Share
+	Most                   quantity.Share
 }
 
 // Fields declares the keys of an Invalid and their rules.
@@ -55,44 +56,6 @@ func (i *Invalid) Fields() []Field {
 		key("unsettled", choice(&i.Unsettled, On, Off), "on or off: whether a trial without a steady state is invalid"),
 		key("most", share(&i.Most), "maximum share of invalid trials of a workload; with more it has no verdicts").with(DecidesPrecision),
 	}
-}
-
-// Share is a share above 0, or off for a rule that is not applied. Its zero value means
-// that the key is absent.
-type Share struct {
-	Of  float64
-	Off bool
-}
-
-// ShareOf is a share of x.
-func ShareOf(x float64) Share { return Share{Of: x} }
-
-// NotApplied is the share of a rule that is disabled.
-func NotApplied() Share { return Share{Off: true} }
-
-// On reports whether the rule is applied.
-func (s Share) On() bool { return s.Of > 0 }
-
-// String writes a share as a plain number, or off.
-func (s Share) String() string {
-	if s.Off {
-		return Off
-	}
-	return plainNumber(s.Of)
-}
-
-// UnmarshalText reads a plain number or off.
-func (s *Share) UnmarshalText(text []byte) error {
-	if string(text) == Off {
-		*s = NotApplied()
-		return nil
-	}
-	x, err := strconv.ParseFloat(string(text), 64)
-	if err != nil || !matches(sharePattern, string(text)) {
-		return fmt.Errorf("%s is not a share; write a number such as 0.02, or off", suggest.Quote(string(text)))
-	}
-	*s = ShareOf(x)
-	return nil
 }
 
 // Recreate says in which blocks the endpoints of a mode are recreated: in every n-th block,
@@ -122,8 +85,11 @@ const (
 	RecreateSeldom = 2
 
 	onceWord = "once"
+
+	recreatePattern = `^(once|auto)$`
+
 	// AutoWord is the value for a choice that is left to tare.
-	AutoWord = "auto"
+	AutoWord = quantity.Auto
 )
 
 // Due reports whether a mode with the given set-up time is recreated before the block of
@@ -173,19 +139,19 @@ func (r *Recreate) UnmarshalText(text []byte) error {
 		return nil
 	}
 	n, err := strconv.Atoi(string(text))
-	if err != nil || !matches(`^(0|[1-9][0-9]*)$`, string(text)) {
+	if err != nil || !quantity.Matches(`^(0|[1-9][0-9]*)$`, string(text)) {
 		return fmt.Errorf("%s is not a number of blocks; write once, auto or a whole number", suggest.Quote(string(text)))
 	}
 	*r = RecreateEvery(n)
 	return nil
 }
 
-func share(at *Share) Plain {
-	return plainOf(at, form[Share]{
+func share(at *quantity.Share) Plain {
+	return plainOf(at, form[quantity.Share]{
 		unit: Unit{JSON: "number", Word: Off, want: "off, or a number from %s"},
-		read: spelt[Share](TextLiteral, WholeLiteral, FractionLiteral),
-		size: func(s Share) (float64, bool) { return s.Of, !s.Off },
-		native: func(s Share) any {
+		read: spelt[quantity.Share](TextLiteral, WholeLiteral, FractionLiteral),
+		size: func(s quantity.Share) (float64, bool) { return s.Of, !s.Off },
+		native: func(s quantity.Share) any {
 			if s.Off {
 				return Off
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/studytest"
 )
@@ -93,7 +94,7 @@ lab: {mtu: 1400}
 		}
 	}
 	must.Equal(t, "host", s.BaselineOf(s.Modes[1], ""))
-	if w := s.Workloads[0]; w.Slice != study.AtOnce || w.Warmup != study.WaitOf(study.BulkWarmup.Std()) {
+	if w := s.Workloads[0]; w.Slice != quantity.AtOnce || w.Warmup != quantity.WaitOf(study.BulkWarmup.Std()) {
 		t.Errorf("slice %s and warm-up %s beside a rate", w.Slice, w.Warmup)
 	}
 }
@@ -123,10 +124,10 @@ workloads: [tcp_rr]
 func TestResolveLengths(t *testing.T) {
 	cat := studytest.Catalog()
 	cat.Workloads[0].Bulk = true
-	const s = study.Duration(time.Second)
+	const s = quantity.Duration(time.Second)
 	for _, c := range []struct {
 		profile, keys       string
-		low, duration, high study.Duration
+		low, duration, high quantity.Duration
 	}{
 		{"standard", "", s, 4 * s, 15 * s},
 		{"quick", "", 0, 3 * s / 2, 0},
@@ -215,7 +216,7 @@ func TestApplyMethod(t *testing.T) {
 
 // Many flows or pairs get longer slices and trials, unless the study says how long they are.
 func TestLengthsForManyFlows(t *testing.T) {
-	const ms = study.Duration(time.Millisecond)
+	const ms = quantity.Duration(time.Millisecond)
 	resolve := func(w study.Workload, bulk, many bool) (study.Study, error) {
 		cat := studytest.Catalog()
 		spec := &cat.Workloads[2]
@@ -227,7 +228,7 @@ func TestLengthsForManyFlows(t *testing.T) {
 	for _, c := range []struct {
 		asked           study.Workload
 		bulk            bool
-		slice, duration study.Duration
+		slice, duration quantity.Duration
 	}{
 		{study.Workload{}, false, 20 * ms, 300 * ms},
 		{study.Workload{Flows: 200}, false, 20 * ms, 300 * ms},

@@ -1,49 +1,13 @@
 package study
 
 import (
-	"fmt"
-	"strconv"
-	"strings"
+	"tare/internal/study/quantity"
 )
-
-// The bounds of a mix of sizes: how many there are, and the sum of their weights.
-const (
-	mostMixed  = 8
-	mostWeight = 1000
-)
-
-// Mixed is one size of a mix: so many of each sum of weights have it.
-type Mixed struct {
-	Weight int
-	Size   Size
-}
-
-// ParseMix reads a mix of sizes in the order that they are written in, such as 9x1KiB,1x1MiB.
-func ParseMix(text string) ([]Mixed, error) {
-	var all []Mixed
-	sum := 0
-	for one := range strings.SplitSeq(text, ",") {
-		weight, bytes, _ := strings.Cut(one, "x")
-		var m Mixed
-		var err error
-		if m.Weight, err = strconv.Atoi(weight); err != nil || m.Weight < 1 || m.Weight > mostWeight {
-			return nil, fmt.Errorf("%q has no weight from 1 to %d", one, mostWeight)
-		}
-		if err := m.Size.UnmarshalText([]byte(bytes)); err != nil || m.Size < 1 || m.Size > 16<<20 {
-			return nil, fmt.Errorf("%q has no size from 1 to 16MiB", one)
-		}
-		all, sum = append(all, m), sum+m.Weight
-	}
-	if len(all) < 2 || len(all) > mostMixed || sum > mostWeight {
-		return nil, fmt.Errorf("it has %d sizes with weights of %d in total; want 2 to %d sizes and at most %d", len(all), sum, mostMixed, mostWeight)
-	}
-	return all, nil
-}
 
 // LargestResponse is the size of the largest response, 0 if the workload sets none.
-func (w Workload) LargestResponse() Size {
+func (w Workload) LargestResponse() quantity.Size {
 	largest := w.ResponseSize
-	all, _ := ParseMix(w.ResponseMix) // none without a mix
+	all, _ := quantity.ParseMix(w.ResponseMix) // none without a mix
 	for _, m := range all {
 		largest = max(largest, m.Size)
 	}
@@ -58,7 +22,7 @@ func (v *validator) mixed(prefix string, w Workload) {
 	if w.ResponseSize > 0 {
 		v.add(prefix+"response_mix", "response_mix and response_size both set the size of responses; remove one of them")
 	}
-	if _, err := ParseMix(w.ResponseMix); err != nil {
+	if _, err := quantity.ParseMix(w.ResponseMix); err != nil {
 		v.add(prefix+"response_mix", "response_mix is %q: %v", w.ResponseMix, err)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"tare/internal/study/quantity"
 )
 
 // Mode is one mode to measure: what is built, its name, and its settings for the engine
@@ -174,7 +176,7 @@ func (l Limits) Only(ends Ends) Limits {
 // Limit bounds one sandbox.
 type Limit struct {
 	CPUs   float64
-	Memory Size
+	Memory quantity.Size
 }
 
 // Fields declares the keys of a Limit and their rules.

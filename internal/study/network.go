@@ -1,6 +1,10 @@
 package study
 
-import "time"
+import (
+	"time"
+
+	"tare/internal/study/quantity"
+)
 
 // LongestRTT is longer than any round trip of a network.
 const LongestRTT = time.Minute
@@ -8,8 +12,8 @@ const LongestRTT = time.Minute
 // Network is the network of whoever reads the report, which says what modes add as a share of its round trip. It changes
 // nothing that is measured.
 type Network struct {
-	RTT  Duration // up to LongestRTT; absent if unknown
-	Like string   // the machine to which it was measured, as ssh://[user@]name[:port]; empty if it was given
+	RTT  quantity.Duration // up to LongestRTT; absent if unknown
+	Like string            // the machine to which it was measured, as ssh://[user@]name[:port]; empty if it was given
 }
 
 // Fields declares the keys of a network and their rules.

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"tare/internal/study/quantity"
 )
 
 // Resolve fills in everything that s leaves open: the profile and what follows from it,
@@ -53,7 +55,7 @@ func Resolve(s Study, cat Catalog) (Study, error) {
 	}
 	pass := passDefaults(s.Profile)
 	if limited {
-		pass.Warmup = pass.Warmup.atLeast(BulkWarmup)
+		pass.Warmup = pass.Warmup.AtLeast(BulkWarmup)
 	}
 	s.CostPass = s.CostPass.or(pass)
 	if cat.Shared {
@@ -148,26 +150,26 @@ func withBaselines(modes []Mode, cat Catalog) []Mode {
 // or pairs, so that each carries enough in a slice, and in a trial enough to prove its path. To start
 // and end a slice takes 2 ms for each pair on two CPUs.
 func (w Workload) forFlows(asked Workload, bulk bool) Workload {
-	const perStream, perFlow, leastSlices = Duration(2 * time.Millisecond), Duration(100 * time.Microsecond), 5
-	const pairSlice, perPair = Duration(2 * time.Millisecond), Duration(100 * time.Millisecond)
+	const perStream, perFlow, leastSlices = quantity.Duration(2 * time.Millisecond), quantity.Duration(100 * time.Microsecond), 5
+	const pairSlice, perPair = quantity.Duration(2 * time.Millisecond), quantity.Duration(100 * time.Millisecond)
 	_, list := asked.Concurrency()
 	flows, pairs := max(1, asked.Flows, asked.Streams, w.Flows, w.Streams, list.most()), max(1, asked.Pairs)
-	if w.Slice == 0 || w.Slice == AtOnce || flows*pairs == 1 {
+	if w.Slice == 0 || w.Slice == quantity.AtOnce || flows*pairs == 1 {
 		return w
 	}
 	each := perFlow
 	if bulk {
 		each = perStream
 	}
-	needed := each * Duration(flows*pairs)
+	needed := each * quantity.Duration(flows*pairs)
 	if pairs > 1 {
-		needed = max(needed, pairSlice*Duration(pairs))
+		needed = max(needed, pairSlice*quantity.Duration(pairs))
 	}
 	if needed > w.Slice {
 		w.Slice, w.Duration = needed, max(w.Duration, leastSlices*needed)
 	}
 	if pairs > 1 {
-		w.Duration = max(w.Duration, perPair*Duration(pairs))
+		w.Duration = max(w.Duration, perPair*quantity.Duration(pairs))
 	}
 	return w
 }
@@ -208,21 +210,21 @@ func fill(w Workload, spec WorkloadSpec, profile string, limited, quota bool) (W
 		def.ResponseSize = 0
 	}
 	if length.Warmup > 0 || !def.Warmup.Given {
-		def.Warmup = WaitOf(length.Warmup.Std())
+		def.Warmup = quantity.WaitOf(length.Warmup.Std())
 	}
 	def.Duration = cmp.Or(length.Duration, def.Duration)
-	def.Slice = cmp.Or(length.Slice, def.Slice, AtOnce)
+	def.Slice = cmp.Or(length.Slice, def.Slice, quantity.AtOnce)
 	bulk := spec.Bulk || w.WithLoad != ""
 	if limited && bulk {
-		def.Slice, def.Warmup = AtOnce, def.Warmup.atLeast(BulkWarmup)
+		def.Slice, def.Warmup = quantity.AtOnce, def.Warmup.AtLeast(BulkWarmup)
 	}
 	if w.Event != "" {
-		def.Warmup, def.Duration = def.Warmup.atLeast(WholeWarmup), max(def.Duration, EventDuration)
+		def.Warmup, def.Duration = def.Warmup.AtLeast(WholeWarmup), max(def.Duration, EventDuration)
 	}
 	if quota || whole(w, spec) != "" {
-		def.Slice = AtOnce
+		def.Slice = quantity.AtOnce
 		if bulk {
-			def.Warmup = def.Warmup.atLeast(WholeWarmup)
+			def.Warmup = def.Warmup.AtLeast(WholeWarmup)
 		}
 	}
 	def = def.forFlows(w, spec.Bulk)

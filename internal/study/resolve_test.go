@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/study/studyfile"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/studytest"
@@ -43,8 +44,8 @@ func TestResolveErrors(t *testing.T) {
 		"bad values": {study.Study{
 			Name: "Z", Modes: study.ModesOf("host", "hots", "host"), Blocks: -1, Margin: 2, MaxTime: -5, Seed: study.MaxSeed + 1,
 			Title: "\xff", Lab: study.Lab{MTU: 576}, Workloads: []study.Workload{
-				{Kind: "tcp_rr", Streams: 2, Duration: study.Duration(time.Minute) * 61}, {Kind: "tcp_rr"}, {},
-				{Kind: "tcp_stream", SendBuffer: study.Buffer(-2), ID: "b"},
+				{Kind: "tcp_rr", Streams: 2, Duration: quantity.Duration(time.Minute) * 61}, {Kind: "tcp_rr"}, {},
+				{Kind: "tcp_stream", SendBuffer: quantity.Buffer(-2), ID: "b"},
 			},
 		}, `name is "Z"; want 1 to 64 lower-case letters, digits, _, . or -, starting with a letter or digit
 title is "\xff"; want one line of at most 200 characters without control characters
@@ -90,21 +91,21 @@ func TestRateLimitLeavesBulkWhole(t *testing.T) {
 	for i := range cat.Workloads {
 		cat.Workloads[i].Params = append(slices.Clone(cat.Workloads[i].Params), "slice")
 		l := cat.Workloads[i].Lengths[study.Quick]
-		l.Slice = study.Duration(10 * time.Millisecond)
+		l.Slice = quantity.Duration(10 * time.Millisecond)
 		cat.Workloads[i].Lengths[study.Quick] = l
 	}
-	own := study.Duration(50 * time.Millisecond)
+	own := quantity.Duration(50 * time.Millisecond)
 	s := study.Study{Modes: study.ModesOf("host"), Workloads: []study.Workload{
-		{Kind: "tcp_stream"}, {Kind: "tcp_rr"}, {ID: "own", Kind: "tcp_stream", Slice: own, Warmup: study.WaitOf(own.Std())},
+		{Kind: "tcp_stream"}, {Kind: "tcp_rr"}, {ID: "own", Kind: "tcp_stream", Slice: own, Warmup: quantity.WaitOf(own.Std())},
 	}}
-	for _, rate := range []study.Rate{0, 1e8} {
+	for _, rate := range []quantity.Rate{0, 1e8} {
 		s.Lab.Rate = rate
 		got := must.Get(study.Resolve(s, cat))(t)
 		bulk, rr, set := got.Workloads[0], got.Workloads[1], got.Workloads[2]
-		if whole := bulk.Slice == study.AtOnce && bulk.Warmup == study.WaitOf(study.BulkWarmup.Std()); whole != (rate > 0) {
+		if whole := bulk.Slice == quantity.AtOnce && bulk.Warmup == quantity.WaitOf(study.BulkWarmup.Std()); whole != (rate > 0) {
 			t.Errorf("rate %s: bulk has slice %s and warm-up %s", rate, bulk.Slice, bulk.Warmup)
 		}
-		must.True(t, rr.Slice == study.Duration(10*time.Millisecond) && set.Slice == own && set.Warmup == study.WaitOf(own.Std()),
+		must.True(t, rr.Slice == quantity.Duration(10*time.Millisecond) && set.Slice == own && set.Warmup == quantity.WaitOf(own.Std()),
 			"rate %s: slices %s and %s", rate, rr.Slice, set.Slice)
 	}
 }
@@ -116,14 +117,14 @@ func TestQuotaLeavesTrialsWhole(t *testing.T) {
 	for i := range cat.Workloads {
 		cat.Workloads[i].Params = append(slices.Clone(cat.Workloads[i].Params), "slice")
 		l := cat.Workloads[i].Lengths[study.Quick]
-		l.Slice = study.Duration(10 * time.Millisecond)
+		l.Slice = quantity.Duration(10 * time.Millisecond)
 		cat.Workloads[i].Lengths[study.Quick] = l
 	}
-	own := study.Duration(50 * time.Millisecond)
+	own := quantity.Duration(50 * time.Millisecond)
 	for _, c := range []struct {
 		limit study.Limit
-		want  study.Duration
-	}{{study.Limit{CPUs: 0.5}, study.AtOnce}, {study.Limit{Memory: 64 << 20}, study.Duration(10 * time.Millisecond)}} {
+		want  quantity.Duration
+	}{{study.Limit{CPUs: 0.5}, quantity.AtOnce}, {study.Limit{Memory: 64 << 20}, quantity.Duration(10 * time.Millisecond)}} {
 		s := study.Study{
 			Modes:     []study.Mode{{Mode: "host"}, {Mode: "docker/bridge", Limits: study.Limits{Server: c.limit}}},
 			Workloads: []study.Workload{{Kind: "tcp_rr"}, {ID: "own", Kind: "tcp_rr", Slice: own}},
@@ -190,8 +191,8 @@ func TestTooManyTrials(t *testing.T) {
 	}
 	// Rates, verifications and the cost pass count; a workload only in its own blocks.
 	s := study.Study{
-		Blocks: 10, Modes: study.ModesOf("host", "netns/bridge"), CostPass: study.CostPass{Rate: study.PassAuto, FromBlock: 2, Every: 3},
-		Workloads: []study.Workload{{Kind: "tcp_stream", VerifyWith: "iperf3"}, {Kind: "tcp_rr", Every: 4, Times: 2}, {Kind: "udp_sweep", Rates: study.Rates{1e6, 2e6, 3e6}}},
+		Blocks: 10, Modes: study.ModesOf("host", "netns/bridge"), CostPass: study.CostPass{Rate: quantity.PassAuto, FromBlock: 2, Every: 3},
+		Workloads: []study.Workload{{Kind: "tcp_stream", VerifyWith: "iperf3"}, {Kind: "tcp_rr", Every: 4, Times: 2}, {Kind: "udp_sweep", Rates: quantity.Rates{1e6, 2e6, 3e6}}},
 	}
 	if got, want := s.Trials(), 2*(2*10+2+3*10+3); got != want {
 		t.Errorf("%d trials, want %d", got, want)

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"tare/internal/study/quantity"
 	"tare/internal/study/suggest"
 )
 
@@ -175,7 +176,9 @@ func Decimal(text string) bool {
 	return regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`).MatchString(text)
 }
 
-func number[T int | uint64 | float64 | Duration | Size](v T) (float64, bool) { return float64(v), true }
+func number[T int | uint64 | float64 | quantity.Duration | quantity.Size](v T) (float64, bool) {
+	return float64(v), true
+}
 
 func none[T any](T) (float64, bool) { return 0, false }
 
@@ -273,36 +276,36 @@ func fractions() form[float64] {
 }
 
 func durationUnit() Unit {
-	return Unit{Spelling: durationPattern, want: "a duration of %s, written with its unit, such as 1.5s", show: func(x float64) string { return Duration(x).String() }}
+	return Unit{Spelling: quantity.DurationPattern, want: "a duration of %s, written with its unit, such as 1.5s", show: func(x float64) string { return quantity.Duration(x).String() }}
 }
 
-func duration(at *Duration, least, most time.Duration) Plain {
-	return plainOf(at, form[Duration]{
-		unit: durationUnit(), read: spelt[Duration](TextLiteral, WholeLiteral), size: number[Duration], native: textOf[Duration],
+func duration(at *quantity.Duration, least, most time.Duration) Plain {
+	return plainOf(at, form[quantity.Duration]{
+		unit: durationUnit(), read: spelt[quantity.Duration](TextLiteral, WholeLiteral), size: number[quantity.Duration], native: textOf[quantity.Duration],
 	}, Rule{Min: float64(least), Max: float64(most)})
 }
 
-func wait(at *Wait, most time.Duration) Plain {
-	return plainOf(at, form[Wait]{
-		unit: durationUnit(), read: spelt[Wait](TextLiteral, WholeLiteral),
-		size: func(w Wait) (float64, bool) { return float64(w.For), true }, native: textOf[Wait],
+func wait(at *quantity.Wait, most time.Duration) Plain {
+	return plainOf(at, form[quantity.Wait]{
+		unit: durationUnit(), read: spelt[quantity.Wait](TextLiteral, WholeLiteral),
+		size: func(w quantity.Wait) (float64, bool) { return float64(w.For), true }, native: textOf[quantity.Wait],
 	}, Rule{Max: float64(most)})
 }
 
-func size(at *Size, least, most float64) Plain {
-	return plainOf(at, form[Size]{
-		unit: Unit{JSON: "integer", Spelling: sizePattern, want: "%s, in bytes or with KiB, MiB or GiB", show: showSize},
-		read: spelt[Size](TextLiteral, WholeLiteral), size: number[Size], native: numberOr[Size],
+func size(at *quantity.Size, least, most float64) Plain {
+	return plainOf(at, form[quantity.Size]{
+		unit: Unit{JSON: "integer", Spelling: quantity.SizePattern, want: "%s, in bytes or with KiB, MiB or GiB", show: showSize},
+		read: spelt[quantity.Size](TextLiteral, WholeLiteral), size: number[quantity.Size], native: numberOr[quantity.Size],
 	}, Rule{Min: least, Max: most})
 }
 
-func showSize(x float64) string { return Size(x).String() }
+func showSize(x float64) string { return quantity.Size(x).String() }
 
-func buffer(at *BufferSize) Plain {
-	return plainOf(at, form[BufferSize]{
-		unit: Unit{JSON: "integer", Spelling: bufferPattern, want: "auto, or %s, in bytes or with KiB, MiB or GiB", show: showSize},
-		read: spelt[BufferSize](TextLiteral, WholeLiteral),
-		size: func(b BufferSize) (float64, bool) { return float64(b.Bytes), !b.Auto }, native: numberOr[BufferSize],
+func buffer(at *quantity.BufferSize) Plain {
+	return plainOf(at, form[quantity.BufferSize]{
+		unit: Unit{JSON: "integer", Spelling: quantity.BufferPattern, want: "auto, or %s, in bytes or with KiB, MiB or GiB", show: showSize},
+		read: spelt[quantity.BufferSize](TextLiteral, WholeLiteral),
+		size: func(b quantity.BufferSize) (float64, bool) { return float64(b.Bytes), !b.Auto }, native: numberOr[quantity.BufferSize],
 	}, Rule{Min: 4 << 10, Max: 1 << 30})
 }
 
@@ -314,25 +317,25 @@ const (
 	longestTrial = time.Hour
 )
 
-func showRate(x float64) string { return Rate(x).String() }
+func showRate(x float64) string { return quantity.Rate(x).String() }
 
-func rateForm() form[Rate] {
-	return form[Rate]{
-		unit: Unit{JSON: "integer", Spelling: ratePattern, Digits: true, want: "a rate of %s, such as 1Gbit/s", show: showRate},
-		read: spelt[Rate](TextLiteral, WholeLiteral),
-		size: func(r Rate) (float64, bool) { return float64(r), true }, native: textOf[Rate],
+func rateForm() form[quantity.Rate] {
+	return form[quantity.Rate]{
+		unit: Unit{JSON: "integer", Spelling: quantity.RatePattern, Digits: true, want: "a rate of %s, such as 1Gbit/s", show: showRate},
+		read: spelt[quantity.Rate](TextLiteral, WholeLiteral),
+		size: func(r quantity.Rate) (float64, bool) { return float64(r), true }, native: textOf[quantity.Rate],
 	}
 }
 
-func rate(at *Rate, least float64) Plain {
+func rate(at *quantity.Rate, least float64) Plain {
 	return plainOf(at, rateForm(), Rule{Min: least, Max: highestRate})
 }
 
-func load(at *Load) Plain {
-	return plainOf(at, form[Load]{
-		unit: Unit{JSON: "integer", Spelling: loadPattern, Digits: true, want: "unlimited, or a rate of %s, such as 1Gbit/s", show: showRate},
-		read: spelt[Load](TextLiteral, WholeLiteral),
-		size: func(l Load) (float64, bool) { return float64(l), l != Unlimited }, native: textOf[Load],
+func load(at *quantity.Load) Plain {
+	return plainOf(at, form[quantity.Load]{
+		unit: Unit{JSON: "integer", Spelling: quantity.LoadPattern, Digits: true, want: "unlimited, or a rate of %s, such as 1Gbit/s", show: showRate},
+		read: spelt[quantity.Load](TextLiteral, WholeLiteral),
+		size: func(l quantity.Load) (float64, bool) { return float64(l), l != quantity.Unlimited }, native: textOf[quantity.Load],
 	}, Rule{Min: leastRate, Max: highestRate})
 }
 
@@ -342,7 +345,9 @@ func mtu(at *int) Plain { return count(at, 1280, 9000) }
 // mostBlocks is the maximum number of blocks of a run.
 const mostBlocks = 1000
 
-func trialLength(at *Duration) Plain { return duration(at, 100*time.Millisecond, longestTrial) }
+func trialLength(at *quantity.Duration) Plain {
+	return duration(at, 100*time.Millisecond, longestTrial)
+}
 
 // perhaps is a boolean that may be absent.
 func perhaps(at **bool) Plain {

@@ -3,66 +3,15 @@ package study
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
-	"tare/internal/study/suggest"
+	"tare/internal/study/quantity"
 	"tare/internal/unit"
 )
 
-// Portion is a share, 0 to 1. Its zero value means that the key is absent.
-type Portion struct {
-	Of    float64
-	Given bool
-}
-
-// PortionOf is a share of x, which may be 0.
-func PortionOf(x float64) Portion { return Portion{x, true} }
-
-// String writes p as a plain number.
-func (p Portion) String() string { return plainNumber(p.Of) }
-
-// MarshalText writes p as String does.
-func (p Portion) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
-
-// UnmarshalText reads a plain number of 0 or more.
-func (p *Portion) UnmarshalText(text []byte) error {
-	x, err := strconv.ParseFloat(string(text), 64)
-	if err != nil || !(x >= 0 && x <= 1) {
-		return fmt.Errorf("%s is not a share; write a number from 0 to 1, such as 0.5", suggest.Quote(string(text)))
-	}
-	*p = PortionOf(x)
-	return nil
-}
-
-// LossGoals are loss ratios in ascending order; a rate is searched for each.
-type LossGoals []float64
-
-// String writes them as a list.
-func (g LossGoals) String() string {
-	var all []string
-	for _, x := range g {
-		all = append(all, strconv.FormatFloat(x, 'f', -1, 64))
-	}
-	return "[" + strings.Join(all, ", ") + "]"
-}
-
-// Rates are offered payload loads in ascending order. A file may give the first and the
-// last of a range and the number of evenly spaced values.
-type Rates []Rate
-
-// String writes them as a list.
-func (r Rates) String() string {
-	var all []string
-	for _, x := range r {
-		all = append(all, x.String())
-	}
-	return "[" + strings.Join(all, ", ") + "]"
-}
-
 // RateRange is a range of rates, which a file may contain instead of a list.
 type RateRange struct {
-	From, To Rate
+	From, To quantity.Rate
 	Steps    int
 }
 
@@ -76,14 +25,14 @@ func (r *RateRange) Fields() []Field {
 }
 
 // List returns evenly spaced rates, rounded to four digits for readability.
-func (r RateRange) List() Rates {
-	var all Rates
+func (r RateRange) List() quantity.Rates {
+	var all quantity.Rates
 	for i := range r.Steps {
-		x := r.From + Rate(float64(r.To-r.From)*float64(i)/float64(r.Steps-1)+0.5)
+		x := r.From + quantity.Rate(float64(r.To-r.From)*float64(i)/float64(r.Steps-1)+0.5)
 		if i == r.Steps-1 {
 			x = r.To
 		} else if i > 0 {
-			unit := Rate(1)
+			unit := quantity.Rate(1)
 			for x/unit >= 10000 {
 				unit *= 10
 			}
@@ -114,18 +63,18 @@ func (v *validator) search(prefix string, w Workload) {
 		if exceed.Of > 0 {
 			fail("exceed_ratio", "exceed_ratio is %s, but with goal %s no step may exceed the loss goal; remove one of them", exceed, w.Goal)
 		}
-		exceed = PortionOf(0)
+		exceed = quantity.PortionOf(0)
 	case Beside:
-		if exceed == PortionOf(0) {
+		if exceed == quantity.PortionOf(0) {
 			fail("exceed_ratio", "exceed_ratio is 0, which goal %s always includes; want a value above 0, or goal strict", w.Goal)
 		}
 	}
 	least := 3
-	if exceed == PortionOf(0) {
+	if exceed == quantity.PortionOf(0) {
 		least = 1
 	}
-	if w.Step > 0 && w.StepSum > 0 && w.StepSum < Duration(least)*w.Step {
-		fail("step_sum", "step_sum is %s, less than %s of %s; want at least %s", w.StepSum, unit.Count(least, "step", "steps"), w.Step, Duration(least)*w.Step)
+	if w.Step > 0 && w.StepSum > 0 && w.StepSum < quantity.Duration(least)*w.Step {
+		fail("step_sum", "step_sum is %s, less than %s of %s; want at least %s", w.StepSum, unit.Count(least, "step", "steps"), w.Step, quantity.Duration(least)*w.Step)
 	}
 	if w.MaxSearch > 0 && w.StepSum > 0 && w.MaxSearch < 2*w.StepSum {
 		fail("max_search", "max_search is %s, too short for a search: the two bounds alone take up to %s; want more", w.MaxSearch, 2*w.StepSum)
@@ -157,26 +106,28 @@ func (v *validator) ascending(prefix, key string, list Sequence) {
 
 // The lists of plain values.
 
-func lossGoals(at *LossGoals) Sequence {
-	return sequence[LossGoals, float64]{held[LossGoals]{at}, Rule{Max: 0.5}, fractions(), "a list of loss ratios of %s, such as [0, 0.01]"}
+func lossGoals(at *quantity.LossGoals) Sequence {
+	return sequence[quantity.LossGoals, float64]{held[quantity.LossGoals]{at}, Rule{Max: 0.5}, fractions(), "a list of loss ratios of %s, such as [0, 0.01]"}
 }
 
 // RatesValue is a list of rates, which a file may give as a range.
 type RatesValue struct{ Sequence }
 
-func ratesOf(at *Rates) RatesValue {
-	return RatesValue{sequence[Rates, Rate]{held[Rates]{at}, Rule{Min: leastSought, Max: highestRate}, rateForm(),
+func ratesOf(at *quantity.Rates) RatesValue {
+	return RatesValue{sequence[quantity.Rates, quantity.Rate]{held[quantity.Rates]{at}, Rule{Min: leastSought, Max: highestRate}, rateForm(),
 		"a list of rates, such as [100Mbit/s, 200Mbit/s], or a mapping with from, to and steps"}}
 }
 
 // Put sets the rates.
-func (r RatesValue) Put(all Rates) { *r.Sequence.(sequence[Rates, Rate]).at = all }
+func (r RatesValue) Put(all quantity.Rates) {
+	*r.Sequence.(sequence[quantity.Rates, quantity.Rate]).at = all
+}
 
-func portion(at *Portion, most float64) Plain {
-	return plainOf(at, form[Portion]{
+func portion(at *quantity.Portion, most float64) Plain {
+	return plainOf(at, form[quantity.Portion]{
 		unit: Unit{JSON: "number", want: "a number from %s"},
-		read: spelt[Portion](WholeLiteral, FractionLiteral),
-		size: func(p Portion) (float64, bool) { return p.Of, true }, native: func(p Portion) any { return p.Of },
+		read: spelt[quantity.Portion](WholeLiteral, FractionLiteral),
+		size: func(p quantity.Portion) (float64, bool) { return p.Of, true }, native: func(p quantity.Portion) any { return p.Of },
 	}, Rule{Max: most})
 }
 
@@ -211,7 +162,9 @@ func ownLists(w *Workload) {
 // fit scales the defaults of a search to the values that the study sets, so that each
 // search can still end.
 func fit(def, w Workload) Workload {
-	scale := func(d Duration, by, of Duration) Duration { return Duration(float64(d) * float64(by) / float64(of)) }
+	scale := func(d quantity.Duration, by, of quantity.Duration) quantity.Duration {
+		return quantity.Duration(float64(d) * float64(by) / float64(of))
+	}
 	switch {
 	case def.Step == 0 || def.StepSum == 0: // not a search
 		return def

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/study/studyfile"
 	"tare/internal/testkit/must"
 )
@@ -18,14 +19,14 @@ func searches() study.Catalog {
 		Workloads: []study.WorkloadSpec{
 			{
 				Kind: "search", Params: []string{"loss_goals", "goal", "exceed_ratio", "step", "step_sum", "precision", "pause", "min_rate", "max_rate", "max_search"},
-				Defaults: study.Workload{LossGoals: study.LossGoals{0, 0.01}, Goal: study.Median, ExceedRatio: study.PortionOf(0.5), Pause: study.WaitOf(3e8), MinRate: 1e6, MaxRate: 10e9, Precision: 0.02},
+				Defaults: study.Workload{LossGoals: quantity.LossGoals{0, 0.01}, Goal: study.Median, ExceedRatio: quantity.PortionOf(0.5), Pause: quantity.WaitOf(3e8), MinRate: 1e6, MaxRate: 10e9, Precision: 0.02},
 				Profiles: map[string]study.Workload{
 					study.Quick: {Step: 5e8, StepSum: 15e8, MaxSearch: 20e9},
 					study.Paper: {Step: 1e9, StepSum: 21e9, MaxSearch: 600e9, Goal: study.Beside},
 				},
-				Goals: map[string]study.Workload{study.Strict: {ExceedRatio: study.PortionOf(0)}, study.RFC2544: {ExceedRatio: study.PortionOf(0), Step: 60e9, StepSum: 60e9, LossGoals: study.LossGoals{0}, MaxSearch: 3600e9}},
+				Goals: map[string]study.Workload{study.Strict: {ExceedRatio: quantity.PortionOf(0)}, study.RFC2544: {ExceedRatio: quantity.PortionOf(0), Step: 60e9, StepSum: 60e9, LossGoals: quantity.LossGoals{0}, MaxSearch: 3600e9}},
 			},
-			{Kind: "sweep", Params: []string{"rates"}, Defaults: study.Workload{Rates: study.Rates{1e6, 2e6}}},
+			{Kind: "sweep", Params: []string{"rates"}, Defaults: study.Workload{Rates: quantity.Rates{1e6, 2e6}}},
 		},
 	}
 }
@@ -64,7 +65,7 @@ func TestBadSearches(t *testing.T) {
 // What a search leaves open follows from its goal and profile, and from what it sets.
 func TestSearchDefaults(t *testing.T) {
 	base := study.Workload{
-		ID: "search", Kind: "search", LossGoals: study.LossGoals{0, 0.01}, Goal: study.Median, ExceedRatio: study.PortionOf(0.5), Pause: study.WaitOf(3e8), MinRate: 1e6, MaxRate: 10e9, Precision: 0.02,
+		ID: "search", Kind: "search", LossGoals: quantity.LossGoals{0, 0.01}, Goal: study.Median, ExceedRatio: quantity.PortionOf(0.5), Pause: quantity.WaitOf(3e8), MinRate: 1e6, MaxRate: 10e9, Precision: 0.02,
 		Step: 5e8, StepSum: 15e8, MaxSearch: 20e9,
 	}
 	for _, tt := range []struct {
@@ -72,17 +73,17 @@ func TestSearchDefaults(t *testing.T) {
 		change func(*study.Workload)
 	}{
 		{"", func(*study.Workload) {}},
-		{"exceed_ratio: 0", func(w *study.Workload) { w.ExceedRatio = study.PortionOf(0) }},
-		{"goal: strict", func(w *study.Workload) { w.Goal, w.ExceedRatio = study.Strict, study.PortionOf(0) }},
+		{"exceed_ratio: 0", func(w *study.Workload) { w.ExceedRatio = quantity.PortionOf(0) }},
+		{"goal: strict", func(w *study.Workload) { w.Goal, w.ExceedRatio = study.Strict, quantity.PortionOf(0) }},
 		{"goal: rfc2544", func(w *study.Workload) {
-			w.Goal, w.ExceedRatio, w.LossGoals, w.Step, w.StepSum, w.MaxSearch = study.RFC2544, study.PortionOf(0), study.LossGoals{0}, 60e9, 60e9, 3600e9
+			w.Goal, w.ExceedRatio, w.LossGoals, w.Step, w.StepSum, w.MaxSearch = study.RFC2544, quantity.PortionOf(0), quantity.LossGoals{0}, 60e9, 60e9, 3600e9
 		}},
 		{"step: 1s", func(w *study.Workload) { w.Step, w.StepSum, w.MaxSearch = 1e9, 3e9, 40e9 }},
 		{"step_sum: 600ms", func(w *study.Workload) { w.Step, w.StepSum, w.MaxSearch = 2e8, 6e8, 8e9 }},
 		{"step_sum: 3s", func(w *study.Workload) { w.StepSum, w.MaxSearch = 3e9, 40e9 }},
 		{"max_rate: 50Mbit/s", func(w *study.Workload) { w.MinRate, w.MaxRate = 500e3, 50e6 }},
 		{"min_rate: 1Gbit/s", func(w *study.Workload) { w.MinRate, w.MaxRate = 1e9, 100e9 }},
-		{"loss_goals: [0.005]", func(w *study.Workload) { w.LossGoals = study.LossGoals{0.005} }},
+		{"loss_goals: [0.005]", func(w *study.Workload) { w.LossGoals = quantity.LossGoals{0.005} }},
 	} {
 		s, err := studyfile.Decode("s.yaml", []byte("modes: [host]\nworkloads:\n  - {workload: search, "+tt.keys+"}\n"), searches())
 		if err != nil {
@@ -111,11 +112,11 @@ func TestSearchDefaults(t *testing.T) {
 func TestRateRange(t *testing.T) {
 	for _, tt := range []struct {
 		in   study.RateRange
-		want study.Rates
+		want quantity.Rates
 	}{
-		{study.RateRange{100e6, 1000e6, 10}, study.Rates{100e6, 200e6, 300e6, 400e6, 500e6, 600e6, 700e6, 800e6, 900e6, 1000e6}},
-		{study.RateRange{10e6, 20e6, 4}, study.Rates{10e6, 13330e3, 16670e3, 20e6}},
-		{study.RateRange{10000, 10001, 3}, study.Rates{10000, 10001}},
+		{study.RateRange{100e6, 1000e6, 10}, quantity.Rates{100e6, 200e6, 300e6, 400e6, 500e6, 600e6, 700e6, 800e6, 900e6, 1000e6}},
+		{study.RateRange{10e6, 20e6, 4}, quantity.Rates{10e6, 13330e3, 16670e3, 20e6}},
+		{study.RateRange{10000, 10001, 3}, quantity.Rates{10000, 10001}},
 	} {
 		must.EqualFor(t, tt.in, tt.want, tt.in.List())
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"tare/internal/result"
+	"tare/internal/study/quantity"
 )
 
 // The blocks of a sensitivity pass: the first, and then every second, as many as an interval needs and no more.
@@ -41,7 +42,7 @@ func (s Study) Sensitivities() []Varied {
 		if w.WriteSize > 0 {
 			size := other(w.WriteSize, 16<<10, 128<<10)
 			add("write_size", "writes of "+size.String(), func(w *Workload) { w.WriteSize = size })
-			buffer := Buffer(other(w.SendBuffer.Bytes, 256<<10, 1<<20))
+			buffer := quantity.Buffer(other(w.SendBuffer.Bytes, 256<<10, 1<<20))
 			add("buffers", "buffers of "+buffer.String(), func(w *Workload) { w.SendBuffer, w.ReceiveBuffer = buffer, buffer })
 		}
 		// Client and server on two machines have cores of their own in any case.
@@ -56,7 +57,7 @@ func (s Study) Sensitivities() []Varied {
 func (w Workload) variable() bool {
 	_, several := w.Concurrency()
 	return (w.Tool == "" || w.Tool == BuiltIn) && w.Placement != "" && len(several) == 0 && len(w.Rates) == 0 && len(w.LossGoals) == 0 &&
-		(w.Rate == 0 || w.Rate == Unlimited) && w.PacketRate == 0 && w.TransactionRate == 0
+		(w.Rate == 0 || w.Rate == quantity.Unlimited) && w.PacketRate == 0 && w.TransactionRate == 0
 }
 
 // other is the first of two settings that is not the one that a workload has.

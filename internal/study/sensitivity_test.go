@@ -5,20 +5,21 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
 // The pass varies what the generator has of its own, each setting by itself, and neither sweeps nor rates.
 func TestSensitivities(t *testing.T) {
-	stream := study.Workload{ID: "bulk", Kind: "tcp_stream", Streams: 1, WriteSize: 128 << 10, Rate: study.Unlimited, SendBuffer: study.Buffer(1 << 20), ReceiveBuffer: study.Buffer(1 << 20), Placement: study.OneCore, DurationMax: 9}
+	stream := study.Workload{ID: "bulk", Kind: "tcp_stream", Streams: 1, WriteSize: 128 << 10, Rate: quantity.Unlimited, SendBuffer: quantity.Buffer(1 << 20), ReceiveBuffer: quantity.Buffer(1 << 20), Placement: study.OneCore, DurationMax: 9}
 	small, paced, sweep, tool, rr := stream, stream, stream, stream, study.Workload{Kind: "tcp_rr", Flows: 1, Placement: study.TwoCores}
-	small.ID, small.WriteSize, small.SendBuffer, small.Placement = "small", 16<<10, study.Buffer(256<<10), study.Free
+	small.ID, small.WriteSize, small.SendBuffer, small.Placement = "small", 16<<10, quantity.Buffer(256<<10), study.Free
 	paced.Rate, tool.Tool = 1e9, "iperf3"
 	sweep.StreamCounts = study.Counts{1, 2}
 	s := study.Study{Sensitivity: study.On, Workloads: []study.Workload{stream, small, paced, sweep, tool, rr}}
 	type row struct {
 		Name, Of, Text, Placement string
-		Write                     study.Size
+		Write                     quantity.Size
 		Buffer                    string
 	}
 	var got []row
@@ -28,7 +29,7 @@ func TestSensitivities(t *testing.T) {
 			t.Errorf("%s varies %s (%t)", v.Name(), of, varied)
 		}
 		must.EqualFor(t, "the blocks of "+v.Name(), 4, v.Blocks(7))
-		must.EqualFor(t, "the longest window of "+v.Name(), study.Duration(0), v.DurationMax)
+		must.EqualFor(t, "the longest window of "+v.Name(), quantity.Duration(0), v.DurationMax)
 	}
 	must.Equal(t, []row{
 		{"bulk~write_size", "bulk", "writes of 16KiB", study.OneCore, 16 << 10, "1MiB"},

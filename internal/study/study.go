@@ -3,7 +3,11 @@
 // anything is set up.
 package study
 
-import "time"
+import (
+	"time"
+
+	"tare/internal/study/quantity"
+)
 
 // Study is a study file. After Resolve every applicable field is set, so that the
 // study.yaml of a run's directory repeats it exactly.
@@ -22,7 +26,7 @@ type Study struct {
 	Blocks                            int
 	Stop                              *Stop
 	Control                           bool
-	Pilot                             Wait
+	Pilot                             quantity.Wait
 	Recreate                          Recreate
 	Invalid                           Invalid
 	Evidence                          Evidence
@@ -30,10 +34,10 @@ type Study struct {
 	Sensitivity                       string
 	Tails                             string
 	Pace                              string
-	MaxRate                           Rate
+	MaxRate                           quantity.Rate
 	Margin                            float64
-	Settle                            Wait
-	MaxTime                           Duration
+	Settle                            quantity.Wait
+	MaxTime                           quantity.Duration
 	Limits                            Limits
 	Lab                               Lab
 	Network                           Network
@@ -100,7 +104,7 @@ func (s Study) Names() []string {
 // Lab describes the embedded lab.
 type Lab struct {
 	MTU     int
-	Rate    Rate
+	Rate    quantity.Rate
 	Offload string
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/study/studyfile"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/studytest"
@@ -60,7 +61,7 @@ func TestMixTogether(t *testing.T) {
 	}
 	s := must.Get(study.Resolve(must.Get(decode("9x1KiB,1x1MiB"))(t), c))(t)
 	again := must.Get(study.Resolve(must.Get(studyfile.Decode("study.yaml", []byte(marshal(t, s)), c))(t), c))(t)
-	must.Equal(t, []any{study.Size(0), "9x1KiB,1x1MiB"}, []any{again.Workloads[0].ResponseSize, again.Workloads[0].ResponseMix})
+	must.Equal(t, []any{quantity.Size(0), "9x1KiB,1x1MiB"}, []any{again.Workloads[0].ResponseSize, again.Workloads[0].ResponseMix})
 }
 
 // A pipeline has no schedule, and bounds what is in progress. Only a server that streams answers with several messages.
@@ -109,14 +110,14 @@ func TestTunnelFits(t *testing.T) {
 func TestWhole(t *testing.T) {
 	for _, tt := range []struct {
 		w     study.Workload
-		slice study.Duration
-		rate  study.Load
+		slice quantity.Duration
+		rate  quantity.Load
 	}{
-		{study.Workload{}, study.Duration(125e6), study.Load(1e9)},
-		{study.Workload{Direction: study.Reverse}, study.AtOnce, study.Load(1e9)},
-		{study.Workload{Tool: "iperf3"}, study.AtOnce, study.Load(1e9)},
-		{study.Workload{PacketRate: 1000}, study.Duration(125e6), 0},
-		{study.Workload{Rate: study.Unlimited}, study.Duration(125e6), study.Unlimited},
+		{study.Workload{}, quantity.Duration(125e6), quantity.Load(1e9)},
+		{study.Workload{Direction: study.Reverse}, quantity.AtOnce, quantity.Load(1e9)},
+		{study.Workload{Tool: "iperf3"}, quantity.AtOnce, quantity.Load(1e9)},
+		{study.Workload{PacketRate: 1000}, quantity.Duration(125e6), 0},
+		{study.Workload{Rate: quantity.Unlimited}, quantity.Duration(125e6), quantity.Unlimited},
 	} {
 		tt.w.Kind = "udp_stream"
 		s := must.Get(study.Resolve(study.Study{Modes: study.ModesOf("host"), Workloads: []study.Workload{tt.w}}, studytest.Catalog()))(t)
@@ -134,7 +135,7 @@ func TestWhole(t *testing.T) {
 
 func TestSettings(t *testing.T) {
 	yes := true
-	got := study.Workload{Kind: "udp_stream", Rate: study.Unlimited, PayloadSize: 1400, NoDelay: &yes, ReceiveBuffer: study.AutoBuffer()}.Settings()
+	got := study.Workload{Kind: "udp_stream", Rate: quantity.Unlimited, PayloadSize: 1400, NoDelay: &yes, ReceiveBuffer: quantity.AutoBuffer()}.Settings()
 	want := []study.Setting{
 		{Key: "workload", Value: "udp_stream"}, {Key: "payload_size", Value: "1400"}, {Key: "rate", Value: "unlimited"},
 		{Key: "no_delay", Value: "true"}, {Key: "receive_buffer", Value: "auto"},

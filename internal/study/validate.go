@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tare/internal/study/quantity"
 	"tare/internal/study/suggest"
 	"tare/internal/unit"
 )
@@ -229,7 +230,7 @@ func (v *validator) pacing(prefix string, w Workload, spec WorkloadSpec) {
 	switch {
 	case slices.Contains(spec.Optional, "transaction_rate"):
 		scheduled = w.TransactionRate > 0
-	case w.Rate == Unlimited:
+	case w.Rate == quantity.Unlimited:
 		scheduled, load = false, "a rate"
 	}
 	for _, set := range []Setting{{"wait", w.Wait}, {"scheduling", w.Scheduling}} {

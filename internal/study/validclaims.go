@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tare/internal/study/published"
 	"tare/internal/study/suggest"
 )
 
@@ -38,7 +39,7 @@ func (s Study) Sides(c Claim) (of, over []Scenario) {
 
 // Levels are the levels at which the sides of a claim are compared: those that all its sweeps have.
 // sweep is false if none of the sides has a sweep.
-func (s Study) Levels(sides []Scenario) (levels []Level, sweep bool) {
+func (s Study) Levels(sides []Scenario) (levels []published.Level, sweep bool) {
 	for _, side := range sides {
 		own := s.levelsOf(side.Workload)
 		switch {
@@ -46,14 +47,14 @@ func (s Study) Levels(sides []Scenario) (levels []Level, sweep bool) {
 		case !sweep:
 			levels, sweep = own, true
 		default:
-			levels = slices.DeleteFunc(levels, func(l Level) bool { return !slices.Contains(own, l) })
+			levels = slices.DeleteFunc(levels, func(l published.Level) bool { return !slices.Contains(own, l) })
 		}
 	}
 	return levels, sweep
 }
 
 // levelsOf are the levels of the workload of that name.
-func (s Study) levelsOf(workload string) []Level {
+func (s Study) levelsOf(workload string) []published.Level {
 	for _, w := range s.Workloads {
 		if w.Name() == workload {
 			return w.Levels()
@@ -112,7 +113,7 @@ func (v claimRules) one(path string, c Claim) {
 		return
 	}
 	unit, ok := v.metricOf(path, c.Metric)
-	cond, err := ParseCondition(c.HoldsIf)
+	cond, err := published.ParseCondition(c.HoldsIf)
 	if err != nil {
 		v.add(path+".holds_if", "holds_if: %s", err)
 		return
@@ -134,7 +135,7 @@ func (v claimRules) one(path string, c Claim) {
 	}
 	v.levels(path, cond, levels, sweep)
 	v.exclusive(path, cond, levels)
-	if _, err := ParsePublished(c.Published); err != nil && c.Published != "" && !sweep && !cond.Ordered() {
+	if _, err := published.ParseValue(c.Published); err != nil && c.Published != "" && !sweep && !cond.Ordered() {
 		v.add(path+".published", "published: %s", err)
 	}
 }
@@ -178,8 +179,8 @@ func (v claimRules) metricOf(path, name string) (unit string, known bool) {
 }
 
 // count checks how many names a condition is about.
-func (v claimRules) count(path string, c Claim, cond Condition) bool {
-	bounds := !slices.ContainsFunc(cond.Clauses, func(c Clause) bool { return c.Kind != HoldsWithin })
+func (v claimRules) count(path string, c Claim, cond published.Condition) bool {
+	bounds := !slices.ContainsFunc(cond.Clauses, func(c published.Clause) bool { return c.Kind != published.HoldsWithin })
 	kind := cond.Clauses[0].Kind
 	switch {
 	case len(c.Over) > 0 && (len(c.Over) != 2 || len(c.Of) != 2 || cond.Ordered()):
@@ -199,7 +200,7 @@ func (v claimRules) count(path string, c Claim, cond Condition) bool {
 }
 
 // units checks the units of the bounds and of the published value.
-func (v claimRules) units(path string, c Claim, cond Condition, unit string, known bool) {
+func (v claimRules) units(path string, c Claim, cond published.Condition, unit string, known bool) {
 	if !known {
 		return
 	}
@@ -209,20 +210,20 @@ func (v claimRules) units(path string, c Claim, cond Condition, unit string, kno
 		want = "a ratio; want a number or a percentage"
 	}
 	for _, clause := range cond.Clauses {
-		for _, q := range []*Quantity{clause.Above, clause.Below} {
+		for _, q := range []*published.Quantity{clause.Above, clause.Below} {
 			if q != nil && !fits(q.Unit) {
 				v.add(path+".holds_if", "%s is not %s", q.Text, want)
 				return
 			}
 		}
 	}
-	if p, err := ParsePublished(c.Published); err == nil && !cond.Ordered() && !fits(p.Unit) {
+	if p, err := published.ParseValue(c.Published); err == nil && !cond.Ordered() && !fits(p.Unit) {
 		v.add(path+".published", "%s is not %s", suggest.Quote(c.Published), want)
 	}
 }
 
 // workload checks the workloads of a claim and returns the levels of their sweep.
-func (v claimRules) workload(path string, c Claim) (levels []Level, sweep, ok bool) {
+func (v claimRules) workload(path string, c Claim) (levels []published.Level, sweep, ok bool) {
 	if c.Workload != "" && !slices.Contains(v.study.Names(), c.Workload) {
 		v.among(path+".workload", "workload", c.Workload, v.study.Names(), "workloads")
 		return nil, false, false
@@ -252,7 +253,7 @@ func (v claimRules) workload(path string, c Claim) (levels []Level, sweep, ok bo
 }
 
 // levels checks that each clause is about a level that the workload has.
-func (v claimRules) levels(path string, cond Condition, levels []Level, sweep bool) {
+func (v claimRules) levels(path string, cond published.Condition, levels []published.Level, sweep bool) {
 	for _, clause := range cond.Clauses {
 		switch {
 		case clause.Bounded() && !sweep:
@@ -265,7 +266,7 @@ func (v claimRules) levels(path string, cond Condition, levels []Level, sweep bo
 
 // exclusive reports clauses of which at most one can hold. Without levels, clauses with bounds
 // overlap if their bounds do.
-func (v claimRules) exclusive(path string, cond Condition, levels []Level) {
+func (v claimRules) exclusive(path string, cond published.Condition, levels []published.Level) {
 	if cond.Ordered() {
 		return
 	}
@@ -274,7 +275,7 @@ func (v claimRules) exclusive(path string, cond Condition, levels []Level) {
 		for _, b := range cond.Clauses[:i] {
 			both := overlap(a, b)
 			if len(levels) > 0 {
-				both = slices.ContainsFunc(levels, func(l Level) bool { return a.Covers(l) && b.Covers(l) })
+				both = slices.ContainsFunc(levels, func(l published.Level) bool { return a.Covers(l) && b.Covers(l) })
 			}
 			loA, hiA := a.Region(margin)
 			loB, hiB := b.Region(margin)
@@ -287,12 +288,12 @@ func (v claimRules) exclusive(path string, cond Condition, levels []Level) {
 }
 
 // overlap reports whether two clauses can be about one level.
-func overlap(a, b Clause) bool {
-	apart := func(x, y Clause) bool { return x.To != nil && y.From != nil && x.To.Value < y.From.Value }
+func overlap(a, b published.Clause) bool {
+	apart := func(x, y published.Clause) bool { return x.To != nil && y.From != nil && x.To.Value < y.From.Value }
 	return !apart(a, b) && !apart(b, a)
 }
 
-func listed(levels []Level) string {
+func listed(levels []published.Level) string {
 	names := make([]string, len(levels))
 	for i, l := range levels {
 		names[i] = l.String()

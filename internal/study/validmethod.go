@@ -3,13 +3,15 @@ package study
 import (
 	"fmt"
 	"time"
+
+	"tare/internal/study/quantity"
 )
 
 // ControlID is the name in results of the second copy of the baseline.
 const ControlID = "control"
 
 // ShortestPilot is the minimum length in which a steady part can be found.
-const ShortestPilot = Duration(time.Second)
+const ShortestPilot = quantity.Duration(time.Second)
 
 // method checks the keys for measuring and stopping.
 func (v *validator) method(s Study) {

@@ -4,42 +4,44 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"tare/internal/study/quantity"
 )
 
 // Workload is one traffic pattern with its parameters, in a study and on the way to the
 // endpoints of a trial, which receive only the keys that are set. The Catalog defines
 // which parameters a kind takes; Resolve fills those in and leaves the others zero.
 type Workload struct {
-	ID, Kind, Tool, VerifyWith                        string     `json:",omitzero"`
-	Pairs, Streams, Flows, Threads                    int        `json:",omitzero"`
-	StreamCounts, FlowCounts                          Counts     `json:",omitzero"` // a list in place of Streams or Flows
-	WriteSize, PayloadSize, RequestSize, ResponseSize Size       `json:",omitzero"`
-	Rate                                              Load       `json:",omitzero"`
-	PacketRate                                        int        `json:",omitzero"`
-	Rates                                             Rates      `json:",omitzero"`
-	LossGoals                                         LossGoals  `json:",omitzero"`
-	Goal                                              string     `json:",omitzero"`
-	ExceedRatio                                       Portion    `json:",omitzero"`
-	Step, StepSum                                     Duration   `json:",omitzero"`
-	Precision                                         float64    `json:",omitzero"`
-	Pause                                             Wait       `json:",omitzero"`
-	MinRate, MaxRate                                  Rate       `json:",omitzero"`
-	MaxSearch                                         Duration   `json:",omitzero"`
-	TransactionRate, Burst                            int        `json:",omitzero"`
-	Wait, Scheduling                                  string     `json:",omitzero"`
-	Offload, Fragment, Close, KeepAlive               string     `json:",omitzero"`
-	TLS, Resumption, Streaming, ResponseMix           string     `json:",omitzero"`
-	Pipeline, Messages                                int        `json:",omitzero"`
-	WithLoad                                          string     `json:",omitzero"`
-	Event                                             string     `json:",omitzero"`
-	NoDelay                                           *bool      `json:",omitzero"`
-	Direction, Family, Congestion                     string     `json:",omitzero"`
-	SendBuffer, ReceiveBuffer                         BufferSize `json:",omitzero"`
-	Placement                                         string     `json:",omitzero"`
-	Slice                                             Duration   `json:",omitzero"`
-	Every, Times                                      int        `json:",omitzero"`
-	Warmup                                            Wait       `json:",omitzero"`
-	Duration, DurationMin, DurationMax                Duration   `json:",omitzero"`
+	ID, Kind, Tool, VerifyWith                        string              `json:",omitzero"`
+	Pairs, Streams, Flows, Threads                    int                 `json:",omitzero"`
+	StreamCounts, FlowCounts                          Counts              `json:",omitzero"` // a list in place of Streams or Flows
+	WriteSize, PayloadSize, RequestSize, ResponseSize quantity.Size       `json:",omitzero"`
+	Rate                                              quantity.Load       `json:",omitzero"`
+	PacketRate                                        int                 `json:",omitzero"`
+	Rates                                             quantity.Rates      `json:",omitzero"`
+	LossGoals                                         quantity.LossGoals  `json:",omitzero"`
+	Goal                                              string              `json:",omitzero"`
+	ExceedRatio                                       quantity.Portion    `json:",omitzero"`
+	Step, StepSum                                     quantity.Duration   `json:",omitzero"`
+	Precision                                         float64             `json:",omitzero"`
+	Pause                                             quantity.Wait       `json:",omitzero"`
+	MinRate, MaxRate                                  quantity.Rate       `json:",omitzero"`
+	MaxSearch                                         quantity.Duration   `json:",omitzero"`
+	TransactionRate, Burst                            int                 `json:",omitzero"`
+	Wait, Scheduling                                  string              `json:",omitzero"`
+	Offload, Fragment, Close, KeepAlive               string              `json:",omitzero"`
+	TLS, Resumption, Streaming, ResponseMix           string              `json:",omitzero"`
+	Pipeline, Messages                                int                 `json:",omitzero"`
+	WithLoad                                          string              `json:",omitzero"`
+	Event                                             string              `json:",omitzero"`
+	NoDelay                                           *bool               `json:",omitzero"`
+	Direction, Family, Congestion                     string              `json:",omitzero"`
+	SendBuffer, ReceiveBuffer                         quantity.BufferSize `json:",omitzero"`
+	Placement                                         string              `json:",omitzero"`
+	Slice                                             quantity.Duration   `json:",omitzero"`
+	Every, Times                                      int                 `json:",omitzero"`
+	Warmup                                            quantity.Wait       `json:",omitzero"`
+	Duration, DurationMin, DurationMax                quantity.Duration   `json:",omitzero"`
 }
 
 // mostPairs is the maximum of pairs, as driver.ManyPairs; many modes have a lower limit.
@@ -159,7 +161,7 @@ const (
 	FIFOScheduling  = "fifo"
 
 	On  = "on"
-	Off = "off"
+	Off = quantity.Off
 
 	Bidi          = "bidi"
 	ServerStreams = "server"

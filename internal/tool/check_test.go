@@ -8,6 +8,7 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 	"tare/internal/warning"
@@ -117,7 +118,7 @@ func TestTruncateOutput(t *testing.T) {
 // support are reported.
 func TestNotes(t *testing.T) {
 	j := job{grantedBuffer: 425984 / 2, side: atClient, build: build{version: "3.12", major: 3, minor: 12}}
-	j.Params = traffic.Params{Workload: study.Workload{Kind: udpStream, Tool: iperf3Name, Streams: 4, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.Buffer(1 << 20), Burst: 16, Rate: 1e9, PayloadSize: 1400}}
+	j.Params = traffic.Params{Workload: study.Workload{Kind: udpStream, Tool: iperf3Name, Streams: 4, SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.Buffer(1 << 20), Burst: 16, Rate: 1e9, PayloadSize: 1400}}
 	codes := map[warning.Code]bool{}
 	for _, n := range append(j.notes(), versionNotes(j)...) {
 		codes[warning.Code(n.Code)] = true

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 	"tare/internal/traffic/http1"
@@ -16,7 +17,7 @@ func TestCommands(t *testing.T) {
 	const help312 = "--idle-timeout --bidir --udp-counters-64bit --dont-fragment --connect-timeout"
 	base := job{host: "198.18.0.2", port: 5301}
 	base.Params = traffic.Params{
-		Workload: study.Workload{Streams: 2, WriteSize: 131072, PayloadSize: 1400, NoDelay: new(true), Congestion: "cubic", SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer()},
+		Workload: study.Workload{Streams: 2, WriteSize: 131072, PayloadSize: 1400, NoDelay: new(true), Congestion: "cubic", SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer()},
 		Warmup:   100 * time.Millisecond, Duration: 1500 * time.Millisecond, Limit: 12 * time.Second,
 	}
 	for _, c := range []struct {
@@ -65,7 +66,7 @@ func TestCommands(t *testing.T) {
 		{"ntttcp udp over ipv6", ntttcp(), func(j *job) { j.Kind, j.ipv6 = udpStream, true }, "IPv4 only"},
 		{"ntttcp everywhere", ntttcp(), func(j *job) { j.Kind, j.host, j.side = tcpStream, "", atServer }, "requires a specific address"},
 		{"Windows sender", Tool{command: windowsCommand}, func(j *job) {
-			j.Kind, j.SendBuffer, j.ReceiveBuffer = tcpStream, study.Buffer(1<<20), study.Buffer(1<<20)
+			j.Kind, j.SendBuffer, j.ReceiveBuffer = tcpStream, quantity.Buffer(1<<20), quantity.Buffer(1<<20)
 		},
 			"-s -m 2,*,198.18.0.2 -p 5301 -wu 1 -t 2 -cd 1 -xml F -ndl -l 131072 -sb 1048576 -rb 1048576"},
 		{"Windows UDP receiver, ipv6", Tool{command: windowsCommand}, func(j *job) { j.Kind, j.ipv6, j.side = udpStream, true, atServer },

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
@@ -32,7 +33,7 @@ func (f fixture) job(t testing.TB) job {
 	t.Helper()
 	j := job{side: f.side, port: 5301, host: "127.0.0.1", grantedBuffer: 200 << 10}
 	j.Params = traffic.Params{
-		Workload: study.Workload{Kind: f.kind, Tool: f.tool, Streams: max(1, f.streams), SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), Congestion: "nosuch", Direction: f.direction},
+		Workload: study.Workload{Kind: f.kind, Tool: f.tool, Streams: max(1, f.streams), SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer(), Congestion: "nosuch", Direction: f.direction},
 		CPU:      -1, Warmup: 200 * time.Millisecond, Duration: 800 * time.Millisecond,
 	}
 	if f.kind == udpStream {

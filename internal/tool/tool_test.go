@@ -16,6 +16,7 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
 	"tare/internal/traffic"
@@ -33,7 +34,7 @@ func TestMain(m *testing.M) {
 
 func params(tool, kind string) traffic.Params {
 	p := traffic.Params{
-		Workload: study.Workload{Kind: kind, Tool: tool, Streams: 1, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer()},
+		Workload: study.Workload{Kind: kind, Tool: tool, Streams: 1, SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer()},
 		Address:  "127.0.0.1:0", Token: "x", CPU: -1, Warmup: 200 * time.Millisecond, Duration: 700 * time.Millisecond,
 	}
 	if kind == udpStream {
@@ -221,7 +222,9 @@ func TestRefusals(t *testing.T) {
 		{"no streams", func(p *traffic.Params) { p.Streams = 0 }},
 		{"no address", func(p *traffic.Params) { p.Address = "localhost" }},
 		{"no window", func(p *traffic.Params) { p.Duration = 0 }},
-		{"two buffers", func(p *traffic.Params) { p.SendBuffer, p.ReceiveBuffer = study.Buffer(1<<16), study.Buffer(1<<17) }},
+		{"two buffers", func(p *traffic.Params) {
+			p.SendBuffer, p.ReceiveBuffer = quantity.Buffer(1<<16), quantity.Buffer(1<<17)
+		}},
 		{"offload", func(p *traffic.Params) { p.Offload = study.On }},
 		{"no payload", func(p *traffic.Params) { p.Kind, p.PayloadSize = udpStream, 0 }},
 		{"wrk on a schedule", func(p *traffic.Params) { *p = clientParams(wrkName, http1Kind, 1); p.TransactionRate = 10 }},
@@ -230,7 +233,7 @@ func TestRefusals(t *testing.T) {
 		{"h2load in TLS", func(p *traffic.Params) { *p = clientParams(h2loadName, http2Kind, 1); p.TLS = study.On }},
 		{"h2load with a buffer", func(p *traffic.Params) {
 			*p = clientParams(h2loadName, http2Kind, 1)
-			p.ReceiveBuffer = study.Buffer(1 << 16)
+			p.ReceiveBuffer = quantity.Buffer(1 << 16)
 		}},
 		{"wrk for HTTP/2", func(p *traffic.Params) { *p = clientParams(wrkName, http2Kind, 1) }},
 		{"ntttcp in reverse", func(p *traffic.Params) { p.Tool, p.Direction = ntttcpName, study.Reverse }},
@@ -255,7 +258,7 @@ func TestRefusals(t *testing.T) {
 // The keys that a tool does not support are told each once, whatever else the workload has; the built-in generator supports all.
 func TestProblems(t *testing.T) {
 	all := study.Workload{Kind: http1Kind, RequestSize: 10, ResponseMix: "9x1KiB,1x1MiB", TransactionRate: 100, KeepAlive: study.Off, TLS: study.On, WithLoad: study.TCPLoad,
-		Wait: study.Spin, SendBuffer: study.Buffer(1 << 16), ReceiveBuffer: study.Buffer(1 << 17), Burst: 8}
+		Wait: study.Spin, SendBuffer: quantity.Buffer(1 << 16), ReceiveBuffer: quantity.Buffer(1 << 17), Burst: 8}
 	for tool, want := range map[string]string{
 		wrkName:       "wait with_load transaction_rate request_size response_mix keep_alive tls send_buffer receive_buffer",
 		iperf3Name:    "wait with_load send_buffer",

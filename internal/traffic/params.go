@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/traffic/thread"
 )
 
@@ -43,7 +44,7 @@ type Params struct {
 // trial.
 func ParamsOf(w study.Workload) Params {
 	w.Streams = cmp.Or(w.Streams, w.Flows)
-	if w.Rate == study.Unlimited || w.PacketRate > 0 {
+	if w.Rate == quantity.Unlimited || w.PacketRate > 0 {
 		w.Rate = 0
 	}
 	if w.Tool == study.BuiltIn {

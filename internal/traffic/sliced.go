@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"tare/internal/study"
+	"tare/internal/study/quantity"
 )
 
 // Sliced is a workload whose client can run in slices interleaved with other modes, so that all
@@ -37,11 +37,11 @@ const SliceWarmup = 5
 // The default lengths of slices.
 const (
 	// StreamSlice has a counted part of one SeriesInterval.
-	StreamSlice = study.Duration(SeriesInterval * SliceWarmup / (SliceWarmup - 1))
+	StreamSlice = quantity.Duration(SeriesInterval * SliceWarmup / (SliceWarmup - 1))
 	// ExchangeSlice is short compared with the seconds over which the speed of a virtual machine varies.
 	// Its uncounted part is about as long as the 4.5 ms for which a CPU that was idle may be slower by
 	// a third (bench/README.md).
-	ExchangeSlice = study.Duration(20 * time.Millisecond)
+	ExchangeSlice = quantity.Duration(20 * time.Millisecond)
 )
 
 // WarmupTransfer returns the parameters of the transfer that starts a sliced trial and warms up the

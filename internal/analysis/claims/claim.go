@@ -13,6 +13,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/stats"
 	"tare/internal/study"
+	"tare/internal/study/published"
 	"tare/internal/unit"
 )
 
@@ -59,9 +60,9 @@ type claimed struct {
 // if the claim holds, on the scale of found.
 type claimPoint struct {
 	result.ClaimPoint
-	level  *study.Level // of a sweep, nil without one
-	text   string       // what the claim says of it, such as below 0.7
-	kind   study.ClauseKind
+	level  *published.Level // of a sweep, nil without one
+	text   string           // what the claim says of it, such as below 0.7
+	kind   published.ClauseKind
 	found  stats.LogRatio // of logarithms, or of the values themselves where one is 0
 	lo, hi float64
 	reason string // why it cannot be tested
@@ -84,7 +85,7 @@ func (e *evaluation) add(c study.Claim) {
 		out.Reason, out.Indicative = "needs "+c.Needs, false
 		return
 	}
-	cond, err := study.ParseCondition(c.HoldsIf)
+	cond, err := published.ParseCondition(c.HoldsIf)
 	metric, known := result.MetricNamed(c.Metric)
 	switch {
 	case err != nil:
@@ -110,7 +111,7 @@ func (e *evaluation) add(c study.Claim) {
 		e.addLevel(out, cond, at, metric)
 	}
 	if len(out.points) == 1 && !cond.Ordered() {
-		if p, err := study.ParsePublished(c.Published); err == nil {
+		if p, err := published.ParseValue(c.Published); err == nil {
 			out.PublishedValue = &p.Value
 			if p.HasSpread {
 				out.PublishedCI = &result.Interval{p.Lo, p.Hi}
@@ -120,7 +121,7 @@ func (e *evaluation) add(c study.Claim) {
 }
 
 // addLevel adds the points of a claim at one level.
-func (e *evaluation) addLevel(c *claimed, cond study.Condition, at plan.ClaimLevel, m result.Metric) {
+func (e *evaluation) addLevel(c *claimed, cond published.Condition, at plan.ClaimLevel, m result.Metric) {
 	label := ""
 	if at.Level != nil {
 		label = at.Level.Label()
@@ -130,16 +131,16 @@ func (e *evaluation) addLevel(c *claimed, cond study.Condition, at plan.ClaimLev
 		if at.Level != nil && !cond.Clauses[0].Covers(*at.Level) {
 			return
 		}
-		kind := study.HoldsHigher
+		kind := published.HoldsHigher
 		if m.Better == result.Lower {
-			kind = study.HoldsLower
+			kind = published.HoldsLower
 		}
 		for i := range sides[1:] {
-			p := &claimPoint{level: at.Level, kind: study.HoldsOrder, text: sides[i].ID + " before " + sides[i+1].ID}
+			p := &claimPoint{level: at.Level, kind: published.HoldsOrder, text: sides[i].ID + " before " + sides[i+1].ID}
 			if p.Label = p.text; label != "" {
 				p.Label += " at " + label
 			}
-			p.lo, p.hi = study.Clause{Kind: kind}.Region(e.Rule.Margin)
+			p.lo, p.hi = published.Clause{Kind: kind}.Region(e.Rule.Margin)
 			e.measure(c, p, m, sides[i], &sides[i+1])
 		}
 		return
@@ -162,23 +163,23 @@ func (e *evaluation) addLevel(c *claimed, cond study.Condition, at plan.ClaimLev
 }
 
 // describe says what the clauses about a level demand, and the kind if all have one.
-func (e *evaluation) describe(cond study.Condition, at *study.Level) (kind study.ClauseKind, text string) {
+func (e *evaluation) describe(cond published.Condition, at *published.Level) (kind published.ClauseKind, text string) {
 	for _, clause := range cond.Clauses {
 		if at != nil && !clause.Covers(*at) {
 			continue
 		}
 		clause.From, clause.To = nil, nil
 		one := clause.String()
-		if clause.Kind == study.HoldsSame {
+		if clause.Kind == published.HoldsSame {
 			one = "1 within the margin of " + verdict.Percent(e.Rule.Margin)
-		} else if clause.Kind != study.HoldsWithin {
+		} else if clause.Kind != published.HoldsWithin {
 			one += " than 1"
 		}
 		if text == "" {
 			kind, text = clause.Kind, one
 			continue
 		}
-		kind, text = study.HoldsWithin, text+" and "+one
+		kind, text = published.HoldsWithin, text+" and "+one
 	}
 	return kind, text
 }
@@ -247,7 +248,7 @@ func Underoffered(offered, rate float64) bool { return offered < leastOffered*ra
 
 // underoffered reports whether the generator offered clearly less than the rate of a level: the loss
 // at that rate may be higher than the one that was measured.
-func (e *evaluation) underoffered(t *result.Side, at *study.Level) bool {
+func (e *evaluation) underoffered(t *result.Side, at *published.Level) bool {
 	if at == nil || at.Key != "rates" {
 		return false
 	}
@@ -285,7 +286,7 @@ func (e *evaluation) measureRatio(p *claimPoint, m result.Metric, a, b result.Si
 	aUp, aDown := verdict.Loose(&a)
 	bUp, bDown := verdict.Loose(&b)
 	p.mayRise, p.mayFall = aUp || bDown, aDown || bUp
-	aside := p.kind == study.HoldsLower || p.kind == study.HoldsHigher || p.kind == study.HoldsOrder
+	aside := p.kind == published.HoldsLower || p.kind == published.HoldsHigher || p.kind == published.HoldsOrder
 	l, ok := verdict.LogRatio(x, y, pairing)
 	both, _ := readings.Common(x, y)
 	if len(a.Of) == 0 && verdict.NoneInEither(m.Better, x, y, pairing) {
@@ -306,7 +307,7 @@ func (e *evaluation) measureRatio(p *claimPoint, m result.Metric, a, b result.Si
 		}
 	case len(a.Of) > 0 || pairing == verdict.PairNone:
 		p.reason = "a value is 0, which has no ratio"
-	case p.kind == study.HoldsSame && p.zeros != "":
+	case p.kind == published.HoldsSame && p.zeros != "":
 		p.found.N = len(both)
 		p.lo, p.hi = logLimit(p.lo), logLimit(p.hi)
 	case aside:

@@ -13,6 +13,7 @@ import (
 	"tare/internal/analysis/verdict"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/synthetic"
 )
@@ -24,7 +25,7 @@ func claimStudy(claims ...study.Claim) study.Study {
 		Modes: []study.Mode{{Mode: "host"}, {Mode: "a"}, {Mode: "b"}, {Mode: "gone"}},
 		Workloads: []study.Workload{
 			{ID: "tcp", Kind: "tcp_stream"}, {ID: "rr", Kind: "tcp_rr"},
-			{ID: "curve", Kind: "udp_sweep", Rates: study.Rates{400e6, 700e6, 896e6}},
+			{ID: "curve", Kind: "udp_sweep", Rates: quantity.Rates{400e6, 700e6, 896e6}},
 			{ID: "many", Kind: "tcp_rr", FlowCounts: study.Counts{1, 16}},
 		},
 		Scenarios: []study.Scenario{

@@ -8,7 +8,7 @@ import (
 
 	"tare/internal/analysis/verdict"
 	"tare/internal/result"
-	"tare/internal/study"
+	"tare/internal/study/published"
 )
 
 // concluded is a claim with its outcome and why.
@@ -82,7 +82,7 @@ func (e *evaluation) reasons(c *claimed, points []*claimPoint) string {
 		return first
 	}
 	text := points[0].Label + ": " + first
-	if points[0].kind == study.HoldsOrder {
+	if points[0].kind == published.HoldsOrder {
 		text = first
 	}
 	if more := len(points) - 1; more > 0 {
@@ -104,7 +104,7 @@ func (e *evaluation) reason(c *claimed, p *claimPoint) string {
 	}
 	what, is := "the ratio", p.text
 	switch {
-	case p.kind == study.HoldsOrder:
+	case p.kind == published.HoldsOrder:
 		what, is, _ = strings.Cut(p.text, " ")
 	case len(c.Of) == 1:
 		what = "the value"
@@ -120,11 +120,11 @@ func (e *evaluation) reason(c *claimed, p *claimPoint) string {
 	margin := verdict.Percent(e.Rule.Margin)
 	logs := p.Value != nil && len(c.Of) > 1
 	switch {
-	case logs && p.kind == study.HoldsSame && p.found.P() < 0.05:
+	case logs && p.kind == published.HoldsSame && p.found.P() < 0.05:
 		return "a difference is shown, but not whether it exceeds the margin of " + margin
-	case logs && p.kind != study.HoldsSame && p.kind != study.HoldsWithin && p.found.Equivalent(e.Rule.Margin):
+	case logs && p.kind != published.HoldsSame && p.kind != published.HoldsWithin && p.found.Equivalent(e.Rule.Margin):
 		return "no difference is shown, and the two are the same within the margin of " + margin
-	case p.kind == study.HoldsOrder:
+	case p.kind == published.HoldsOrder:
 		return fmt.Sprintf("neither %s nor the opposite is shown", p.text)
 	}
 	return fmt.Sprintf("it is not shown whether %s is %s", what, is)

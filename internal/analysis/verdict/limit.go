@@ -9,7 +9,7 @@ import (
 
 	"tare/internal/analysis/readings"
 	"tare/internal/result"
-	"tare/internal/study"
+	"tare/internal/study/quantity"
 )
 
 // What a limit can be on, besides the metrics.
@@ -58,7 +58,7 @@ func ParseLimit(text string) (Limit, error) {
 	case !known:
 		return fail(fmt.Sprintf("there is no metric %q; use time, change or a metric of docs/metrics.md", l.Metric))
 	case m.Unit == "bit/s":
-		var r study.Rate
+		var r quantity.Rate
 		err = r.UnmarshalText([]byte(value))
 		l.Bound = float64(r)
 	case m.Unit == "s":

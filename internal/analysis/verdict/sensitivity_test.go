@@ -5,13 +5,14 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
 // The range of a ratio over the settings, the study's own first. A setting of the cores counts where the trials had them, and
 // a mode that has no ratio with another setting has no range.
 func TestSensitivity(t *testing.T) {
-	w := study.Workload{ID: "s", Kind: "tcp_stream", WriteSize: 128 << 10, Rate: study.Unlimited, SendBuffer: study.Buffer(1 << 20), ReceiveBuffer: study.Buffer(1 << 20), Placement: study.OneCore}
+	w := study.Workload{ID: "s", Kind: "tcp_stream", WriteSize: 128 << 10, Rate: quantity.Unlimited, SendBuffer: quantity.Buffer(1 << 20), ReceiveBuffer: quantity.Buffer(1 << 20), Placement: study.OneCore}
 	s := study.Study{Sensitivity: study.On, Workloads: []study.Workload{w}}
 	modes := []result.Mode{{ID: "host", Status: result.ModeMeasured}, {ID: "m", Baseline: "host", Status: result.ModeMeasured}, {ID: "n", Baseline: "host", Status: result.ModeMeasured}}
 	in := func(second int) Input {

@@ -16,6 +16,7 @@ import (
 	"tare/internal/plan"
 	"tare/internal/stats"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/traffic/workloads"
 	"tare/internal/wording"
 	"tare/studies"
@@ -304,7 +305,7 @@ func passing(p plan.Plan, s study.Study) string {
 		return study.CostPassID + ": none, because it begins with block " + fmt.Sprint(s.CostPass.FromBlock)
 	}
 	rate := s.CostPass.Rate.String()
-	if s.CostPass.Rate == study.PassAuto {
+	if s.CostPass.Rate == quantity.PassAuto {
 		rate = "half of what the slowest has in " + listed(pass.From) + " in block 1"
 	}
 	return fmt.Sprintf("%s: every mode at one rate, %s; %s", study.CostPassID, rate, in)

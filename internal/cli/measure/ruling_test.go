@@ -7,13 +7,14 @@ import (
 
 	"tare/internal/plan"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
 // A plan names a limit of load only where trials meet it: not interleaved ones, whose modes share the load.
 func TestRuling(t *testing.T) {
-	sliced := study.Workload{ID: "rr", Kind: "tcp_rr", Flows: 1, Slice: study.Duration(20 * time.Millisecond), Duration: study.Duration(time.Second)}
-	tool := study.Workload{ID: "other", Kind: "tcp_stream", Streams: 1, Tool: "iperf3", Duration: study.Duration(time.Second)}
+	sliced := study.Workload{ID: "rr", Kind: "tcp_rr", Flows: 1, Slice: quantity.Duration(20 * time.Millisecond), Duration: quantity.Duration(time.Second)}
+	tool := study.Workload{ID: "other", Kind: "tcp_stream", Streams: 1, Tool: "iperf3", Duration: quantity.Duration(time.Second)}
 	paced := study.Workload{ID: "paced", Kind: "udp_stream", Flows: 1, PayloadSize: 1200, Rate: 10e6, Slice: sliced.Slice, Duration: sliced.Duration}
 	of := func(modes []string, w ...study.Workload) string {
 		return ruling(study.InvalidDefaults(), plan.Plan{Modes: modes, Workloads: w})

@@ -15,6 +15,7 @@ import (
 	"tare/internal/hosts"
 	"tare/internal/plan"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/study/studyfile"
 	"tare/internal/traffic/workloads"
 	"tare/internal/why"
@@ -108,7 +109,7 @@ func (a commands) thorough(s study.Study, m driver.Mode, f runFlags) study.Study
 	s.Margin = whyMargin
 	if profile := f.Given("profile"); profile == "" || profile == study.Quick {
 		if s.Blocks = whyBlocks; f.Kube != "" {
-			s.Blocks, s.MaxTime = whyClusterBlocks, study.Duration(whyClusterTime)
+			s.Blocks, s.MaxTime = whyClusterBlocks, quantity.Duration(whyClusterTime)
 		}
 	}
 	return s
@@ -133,7 +134,7 @@ func (a commands) whyStudy(c *cobra.Command, m driver.Mode, cpus float64, flagge
 	s = a.thorough(s, m, f)
 	if cpus > 0 { // in short slices, no mode uses up its limit while the others have their turns
 		for i := range s.Workloads {
-			s.Workloads[i].Slice = study.Duration(wholeTrial)
+			s.Workloads[i].Slice = quantity.Duration(wholeTrial)
 		}
 	}
 	resolve := func(s study.Study) (study.Study, error) { return a.resolveWhy(c, mode, s, flagged, f) }

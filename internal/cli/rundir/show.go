@@ -24,6 +24,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/wording"
 )
 
@@ -171,7 +172,7 @@ func (f UnitFlags) Units() (report.Units, error) {
 
 // Network is the reader's network by the flags: its round trip is given, or measured now. It is zero without either.
 func (f UnitFlags) Network(background context.Context, s command.Streams, quiet bool) (study.Network, error) {
-	given := study.Network{RTT: study.Duration(f.rtt), Like: f.like}
+	given := study.Network{RTT: quantity.Duration(f.rtt), Like: f.like}
 	if f.like == "" || f.rtt != 0 && linuxnet.Inside() { // see withRTT
 		return given, nil
 	}
@@ -196,7 +197,7 @@ func (f UnitFlags) Network(background context.Context, s command.Streams, quiet 
 	case rtt > study.LongestRTT:
 		return given, command.Environment(fmt.Errorf("--like: the round trip to %s is %s; want up to %s", at, rtt, study.LongestRTT))
 	}
-	given.RTT, given.Like = study.Duration(rtt), at.String()
+	given.RTT, given.Like = quantity.Duration(rtt), at.String()
 	if !quiet {
 		fmt.Fprintf(s.Stderr, "tare: the shortest round trip to %s is %s\n", given.Like, wording.Value(rtt.Seconds(), "s"))
 	}

@@ -16,6 +16,7 @@ import (
 	"tare/internal/hosts"
 	"tare/internal/plan"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/study/studyfile"
 	"tare/internal/study/suggest"
 	"tare/studies"
@@ -46,7 +47,7 @@ func (f *StudyFlags) Register(c *cobra.Command) {
 		switch value := field.Value.Get().(type) {
 		case uint64:
 			c.Flags().Uint64(name, value, help)
-		case study.Duration:
+		case quantity.Duration:
 			c.Flags().Duration(name, value.Std(), help)
 		default:
 			if field.Flag.Sets != "" {

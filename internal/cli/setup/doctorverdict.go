@@ -13,6 +13,7 @@ import (
 	"tare/internal/observe"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/warning"
 )
 
@@ -114,7 +115,7 @@ func backgroundLoad(ctx context.Context, limits study.Invalid) ([]result.Fact, [
 	for _, what := range []struct {
 		name         warning.Code
 		figure, text string
-		most         study.Share
+		most         quantity.Share
 	}{
 		{warning.OthersNow, "others_cpu", "other programs use", limits.Others},
 		{warning.StealNow, "cpu_steal", "the hypervisor takes", limits.Steal},

@@ -19,6 +19,7 @@ import (
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
@@ -82,7 +83,7 @@ func sampled(t *testing.T, breaks map[string]error, modes ...string) (r *recorde
 		OpenStacks: func() (StackSampler, error) { return r, breaks["open"] },
 		AppendFile: func(name string, data []byte) error { files[name] += string(data); return breaks["append"] }})
 	for _, m := range modes {
-		p := plan.Trial{Block: 1, Mode: m, Workload: study.Workload{ID: study.CostPassID, Warmup: study.WaitOf(time.Second), Duration: study.Duration(2 * time.Second)}}
+		p := plan.Trial{Block: 1, Mode: m, Workload: study.Workload{ID: study.CostPassID, Warmup: quantity.WaitOf(time.Second), Duration: quantity.Duration(2 * time.Second)}}
 		group = append(group, o.Trial(p, mode{}, &result.Trial{}, func() bool { return false }))
 	}
 	return r, group, files, warnings

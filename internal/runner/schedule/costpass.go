@@ -9,6 +9,7 @@ import (
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/wording"
 )
 
@@ -40,7 +41,7 @@ func (sc *Schedule) choosePass() {
 	}
 	c.Rate, c.Of, c.Workload, c.Block = choice.Rate, choice.Of, choice.Workload, choice.Block
 	sc.passFrom, sc.passTrials = nil, nil
-	rated := plan.AtRate(p.Workload, study.Rate(c.Rate))
+	rated := plan.AtRate(p.Workload, quantity.Rate(c.Rate))
 	sc.Plan.Revise(1, rated)
 	for i := range sc.Todo[sc.Done:] {
 		if t := &sc.Todo[sc.Done+i]; t.InCostPass() {

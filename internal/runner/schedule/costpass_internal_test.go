@@ -10,16 +10,17 @@ import (
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
 // halfway is a run of two modes before its block of that number, whose trials of one
 // second each had what speed says.
-func halfway(before int, rate study.PassRate, speed func(mode string, block int) (bitPerSecond float64, status result.TrialStatus)) *Schedule {
+func halfway(before int, rate quantity.PassRate, speed func(mode string, block int) (bitPerSecond float64, status result.TrialStatus)) *Schedule {
 	s := study.Study{
 		Seed: 3, Blocks: 4, Modes: study.ModesOf("host", "m"),
-		CostPass:  study.CostPass{Rate: rate, FromBlock: 2, Every: 1, Times: 2, Warmup: study.WaitOf(0), Duration: study.Duration(time.Second)},
-		Workloads: []study.Workload{{ID: "t", Kind: "tcp_stream", Streams: 1, WriteSize: 128 << 10, Duration: study.Duration(time.Second)}},
+		CostPass:  study.CostPass{Rate: rate, FromBlock: 2, Every: 1, Times: 2, Warmup: quantity.WaitOf(0), Duration: quantity.Duration(time.Second)},
+		Workloads: []study.Workload{{ID: "t", Kind: "tcp_stream", Streams: 1, WriteSize: 128 << 10, Duration: quantity.Duration(time.Second)}},
 	}
 	r := New(config(s), plan.Make(s))
 	r.Began = time.Now()
@@ -41,7 +42,7 @@ func steadily(mode string, _ int) (float64, result.TrialStatus) {
 // The rate is half of what the slowest mode had, rounded down, the same for all trials
 // of the pass, and chosen once.
 func TestChoosePass(t *testing.T) {
-	r := halfway(2, study.PassAuto, steadily)
+	r := halfway(2, quantity.PassAuto, steadily)
 	r.choosePass()
 	want := result.CostPass{Asked: "auto", Kind: "tcp_stream", Rate: 2.22e9, Of: "m", Workload: "t", Block: 1}
 	must.Equal(t, want, *r.cfg.Report.CostPass)
@@ -63,7 +64,7 @@ func TestChoosePass(t *testing.T) {
 // A mode without a trial that counts is waited for, for a block; then what is known
 // decides. The pass is left out of the blocks before.
 func TestChoosePassLater(t *testing.T) {
-	r := halfway(2, study.PassAuto, func(mode string, _ int) (float64, result.TrialStatus) {
+	r := halfway(2, quantity.PassAuto, func(mode string, _ int) (float64, result.TrialStatus) {
 		return 1e9, map[string]result.TrialStatus{"host": result.TrialInvalid, "m": result.TrialFailed}[mode]
 	})
 	r.choosePass()
@@ -80,13 +81,13 @@ func TestChoosePassLater(t *testing.T) {
 // A run that is resumed goes on at the rate it had, also where its block 1 was run
 // again in part, and where all that is left is to be made up for.
 func TestChoosePassResumed(t *testing.T) {
-	r := halfway(3, study.PassAuto, steadily)
+	r := halfway(3, quantity.PassAuto, steadily)
 	r.Record(result.Trial{Block: 1, Mode: "m", Workload: "t", Requeued: true, Status: result.TrialOK, Metrics: map[string]float64{"goodput": 1e6}})
 	r.choosePass()
 	if c := r.cfg.Report.CostPass; c.Rate != 2.22e9 || c.Block != 1 {
 		t.Errorf("%+v: what was run again decided", *c)
 	}
-	r = halfway(5, study.PassAuto, steadily)
+	r = halfway(5, quantity.PassAuto, steadily)
 	r.Record(result.Trial{Block: 2, Mode: "m", Workload: study.CostPassID, Rate: 1.5e9, Status: result.TrialOK})
 	r.choosePass()
 	if c := r.cfg.Report.CostPass; c.Rate != 1.5e9 || c.Of != "" {
@@ -99,7 +100,7 @@ func TestChoosePassResumed(t *testing.T) {
 
 // Without anything to choose from there is no pass, and the run says so once.
 func TestNoPass(t *testing.T) {
-	r := halfway(2, study.PassAuto, func(string, int) (float64, result.TrialStatus) { return 0, result.TrialFailed })
+	r := halfway(2, quantity.PassAuto, func(string, int) (float64, result.TrialStatus) { return 0, result.TrialFailed })
 	r.cfg.Report.Status = result.RunComplete
 	for block := 2; block <= 4; block++ {
 		r.choosePass()

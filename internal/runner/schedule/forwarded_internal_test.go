@@ -6,19 +6,20 @@ import (
 
 	"tare/internal/plan"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
 // The bulk transfers of a mode whose packets a process forwards are in one piece from the first block on, and nothing else is: not its exchanges, not what has a
 // rate, and not the other modes. What a trial has decided meanwhile stays.
 func TestForwardedInOnePiece(t *testing.T) {
-	ms := func(n int) study.Duration { return study.Duration(time.Duration(n) * time.Millisecond) }
-	work := func(id, kind string, rate study.Load) study.Workload {
-		return study.Workload{ID: id, Kind: kind, Rate: rate, Slice: ms(50), Warmup: study.WaitOf(50 * time.Millisecond), Duration: ms(400)}
+	ms := func(n int) quantity.Duration { return quantity.Duration(time.Duration(n) * time.Millisecond) }
+	work := func(id, kind string, rate quantity.Load) study.Workload {
+		return study.Workload{ID: id, Kind: kind, Rate: rate, Slice: ms(50), Warmup: quantity.WaitOf(50 * time.Millisecond), Duration: ms(400)}
 	}
-	all := []study.Workload{work("bulk", "tcp_stream", study.Unlimited), work("paced", "tcp_stream", 1e8), work("tcp_rr", "tcp_rr", 0), work("slow", "tcp_stream", study.Unlimited)}
+	all := []study.Workload{work("bulk", "tcp_stream", quantity.Unlimited), work("paced", "tcp_stream", 1e8), work("tcp_rr", "tcp_rr", 0), work("slow", "tcp_stream", quantity.Unlimited)}
 	sc := New(config(study.Study{Profile: study.Quick}), plan.Plan{Blocks: 3, Modes: []string{"host", "m"}, Workloads: all})
-	longer := plan.Trial{Block: 1, Mode: "m", Workload: work("slow", "tcp_stream", study.Unlimited)}.InOnePiece(time.Second, 2*time.Second, 8*time.Second)
+	longer := plan.Trial{Block: 1, Mode: "m", Workload: work("slow", "tcp_stream", quantity.Unlimited)}.InOnePiece(time.Second, 2*time.Second, 8*time.Second)
 	sc.Plan.MeasureWhole(longer)
 	for block := 1; block <= 3; block++ {
 		for _, w := range all {

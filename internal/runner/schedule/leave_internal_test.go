@@ -11,6 +11,7 @@ import (
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
@@ -24,7 +25,7 @@ var levels = map[string]struct{ ratio, spread float64 }{
 // interruption, and returns the modes of each block. The baseline of on-narrow is narrow.
 func simulated(t *testing.T, s study.Study, interrupted int, modes ...string) (blocks []string, sc *Schedule) {
 	t.Helper()
-	w := study.Workload{ID: "w", Kind: "tcp_stream", Slice: study.AtOnce, Duration: study.Duration(time.Second)}
+	w := study.Workload{ID: "w", Kind: "tcp_stream", Slice: quantity.AtOnce, Duration: quantity.Duration(time.Second)}
 	s.Margin, s.Stop = 0.05, &study.Stop{MinBlocks: 5, Width: 0.025, EffectWidth: 0.05, ExtraBlocks: 2}
 	cfg := config(s)
 	var all []result.Mode

@@ -9,6 +9,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/stats"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 )
 
 // lengthsAfter is the block after which a run chooses the length of its trials: the first
@@ -88,7 +89,7 @@ func retimed(trials []plan.Trial, d time.Duration) []plan.Trial {
 	out := make([]plan.Trial, len(trials))
 	for i, t := range trials {
 		if t.Held == 0 {
-			t.Workload.Duration = study.Duration(d)
+			t.Workload.Duration = quantity.Duration(d)
 		}
 		out[i] = t
 	}
@@ -104,7 +105,7 @@ func (sc *Schedule) fitsTime(workload string, d time.Duration, blocks int) bool 
 			continue
 		}
 		if t.Workload.ID == workload && t.Held == 0 {
-			t.Workload.Duration = study.Duration(d)
+			t.Workload.Duration = quantity.Duration(d)
 		}
 		rest = append(rest, t)
 	}

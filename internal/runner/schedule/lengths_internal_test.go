@@ -12,6 +12,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/stats"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 	"tare/internal/warning"
 )
@@ -29,8 +30,8 @@ func config(s study.Study) Config {
 // (of half a second) and whose trials by between beyond that, as parts of the level.
 func made(blocks int, within, between float64) *Schedule {
 	rng := rand.New(rand.NewPCG(5, 7))
-	w := study.Workload{ID: "w", Kind: "tcp_stream", Slice: study.AtOnce, Warmup: study.WaitOf(time.Second), Duration: study.Duration(4 * time.Second),
-		DurationMin: study.Duration(2 * time.Second), DurationMax: study.Duration(15 * time.Second)}
+	w := study.Workload{ID: "w", Kind: "tcp_stream", Slice: quantity.AtOnce, Warmup: quantity.WaitOf(time.Second), Duration: quantity.Duration(4 * time.Second),
+		DurationMin: quantity.Duration(2 * time.Second), DurationMax: quantity.Duration(15 * time.Second)}
 	r := New(config(study.Study{Profile: study.Standard, Margin: 0.05, Stop: &study.Stop{MinBlocks: 5, Width: 0.025, ExtraBlocks: 2}}),
 		plan.Plan{Blocks: 12, Workloads: []study.Workload{w}, Settle: 300 * time.Millisecond})
 	r.Began, r.Announced = time.Now(), time.Hour

@@ -11,6 +11,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/stats"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/warning"
 	"tare/internal/wording"
 )
@@ -126,9 +127,9 @@ func (sc *Schedule) setLengths(workload string, warmup, window time.Duration, wh
 // timed returns a workload with another warm-up and, unless it is 0, another timed
 // window.
 func timed(w study.Workload, warmup, window time.Duration) study.Workload {
-	w.Warmup = study.WaitOf(warmup)
+	w.Warmup = quantity.WaitOf(warmup)
 	if window > 0 {
-		w.Duration = study.Duration(window)
+		w.Duration = quantity.Duration(window)
 	}
 	return w
 }

@@ -7,6 +7,7 @@ import (
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
@@ -20,8 +21,8 @@ func TestPilotsWarmWholeTrials(t *testing.T) {
 		"interleaved": {50 * time.Millisecond, 500 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := study.Workload{ID: "w", Kind: "tcp_stream", Slice: study.Duration(c.slice), Warmup: study.WaitOf(500 * time.Millisecond), Duration: study.Duration(time.Second)}
-			s := study.Study{Profile: study.Standard, Modes: study.ModesOf("host", "m"), Workloads: []study.Workload{w}, Blocks: 1, Pilot: study.WaitOf(10 * time.Second)}
+			w := study.Workload{ID: "w", Kind: "tcp_stream", Slice: quantity.Duration(c.slice), Warmup: quantity.WaitOf(500 * time.Millisecond), Duration: quantity.Duration(time.Second)}
+			s := study.Study{Profile: study.Standard, Modes: study.ModesOf("host", "m"), Workloads: []study.Workload{w}, Blocks: 1, Pilot: quantity.WaitOf(10 * time.Second)}
 			p := plan.Make(s)
 			sc := New(config(s), p)
 			for trial := range p.Trials() {

@@ -9,6 +9,7 @@ import (
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
@@ -48,7 +49,7 @@ func TestEarlierResults(t *testing.T) {
 
 // Trials that only sample stacks are as long as those that count, and each is made once.
 func TestUnprofiled(t *testing.T) {
-	w := study.Workload{ID: "w", Kind: "tcp_stream", Warmup: study.WaitOf(time.Second), Duration: study.Duration(2 * time.Second)}
+	w := study.Workload{ID: "w", Kind: "tcp_stream", Warmup: quantity.WaitOf(time.Second), Duration: quantity.Duration(2 * time.Second)}
 	s := study.Study{Modes: study.ModesOf("host", "m"), Workloads: []study.Workload{w}, Blocks: 3, Evidence: study.Evidence{Stacks: study.On}}
 	sc := New(config(s), plan.Make(s))
 	told := func() (out []string) {

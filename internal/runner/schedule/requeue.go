@@ -5,7 +5,7 @@ import (
 
 	"tare/internal/plan"
 	"tare/internal/result"
-	"tare/internal/study"
+	"tare/internal/study/quantity"
 )
 
 // set identifies trials that become invalid together: all modes with one workload in one
@@ -66,6 +66,6 @@ func (sc *Schedule) Requeued() []plan.Trial {
 
 // tooManyInvalid reports whether a workload would be noisy even if every repeated trial were
 // valid.
-func tooManyInvalid(most study.Share, n result.Tally, more int) bool {
+func tooManyInvalid(most quantity.Share, n result.Tally, more int) bool {
 	return most.On() && float64(n.Invalid) > most.Of*float64(n.OK+n.Invalid+more)
 }

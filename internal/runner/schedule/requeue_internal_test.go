@@ -7,6 +7,7 @@ import (
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
@@ -47,7 +48,7 @@ func TestOwed(t *testing.T) {
 }
 
 func TestHopeless(t *testing.T) {
-	most := study.ShareOf(0.2) // as method 1.10 has it
+	most := quantity.ShareOf(0.2) // as method 1.10 has it
 	must.True(t, !tooManyInvalid(most, result.Tally{OK: 8, Invalid: 4}, 8), "4 of 20 would be fit to judge")
 	must.True(t, tooManyInvalid(most, result.Tally{OK: 8, Invalid: 6}, 8), "6 of 22 would not be fit to judge")
 }

@@ -9,7 +9,7 @@ import (
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/stats"
-	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/traffic"
 	"tare/internal/wording"
 )
@@ -82,7 +82,7 @@ func (sc *Schedule) WithSlice(t plan.Trial, slice, rtt time.Duration, why string
 		sc.measureWhole(next, why)
 		return next
 	}
-	t.Workload.Slice = study.Duration(slice)
+	t.Workload.Slice = quantity.Duration(slice)
 	if done, ok := sc.sliced[t.Workload.ID]; ok && done >= slice {
 		return t // of another mode of the group
 	}

@@ -9,6 +9,7 @@ import (
 
 	"tare/internal/plan"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
@@ -69,7 +70,7 @@ func TestSettledSlice(t *testing.T) {
 
 // All modes of a workload have the same slices, in one piece where a slice is as long as the window, and a run says so once.
 func TestWithSlice(t *testing.T) {
-	w := study.Workload{ID: "w", Kind: "tcp_rr", Slice: study.Duration(20 * time.Millisecond), Warmup: study.WaitOf(50 * time.Millisecond), Duration: study.Duration(400 * time.Millisecond)}
+	w := study.Workload{ID: "w", Kind: "tcp_rr", Slice: quantity.Duration(20 * time.Millisecond), Warmup: quantity.WaitOf(50 * time.Millisecond), Duration: quantity.Duration(400 * time.Millisecond)}
 	sc := New(config(study.Study{}), plan.Plan{Blocks: 2, Modes: []string{"host", "m"}, Workloads: []study.Workload{w, {ID: "other", Slice: w.Slice}}})
 	sc.Todo = []plan.Trial{{Block: 1, Mode: "host", Workload: w}, {Block: 1, Mode: "m", Workload: w}, {Block: 2, Mode: "m", Workload: w}, {Block: 2, Mode: "m", Workload: study.Workload{ID: "other", Slice: w.Slice}}}
 	group := slices.Clone(sc.Todo[:2])

@@ -11,6 +11,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/stats"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/traffic"
 	"tare/internal/wording"
 )
@@ -204,7 +205,7 @@ func (sc *Schedule) InOnePiece(t plan.Trial, h *traffic.Held) plan.Trial {
 func (sc *Schedule) Forwarded(modes []string) {
 	for _, t := range slices.Clone(sc.Todo) {
 		w := t.Workload
-		if !slices.Contains(modes, t.Mode) || t.Aside() || t.InCostPass() || w.Kind != "tcp_stream" || w.Rate != study.Unlimited {
+		if !slices.Contains(modes, t.Mode) || t.Aside() || t.InCostPass() || w.Kind != "tcp_stream" || w.Rate != quantity.Unlimited {
 			continue
 		}
 		if now := sc.Plan.InOnePiece(t); now.Held == 0 && now.Sliced() {

@@ -10,6 +10,7 @@ import (
 
 	"tare/internal/plan"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
@@ -85,8 +86,8 @@ func (p *path) transfer(warmup, window time.Duration) (series []float64, mean fl
 // measured runs trials as a run does: in slices while the path allows it, then in one piece until that is long
 // enough. It returns the last goodput, and whether it counts.
 func (p *path) measured() (goodput float64, counts bool, trials int) {
-	t := plan.Trial{Block: 1, Workload: study.Workload{Kind: "tcp_stream", Direction: study.Forward, Warmup: study.WaitOf(50 * time.Millisecond),
-		Duration: study.Duration(400 * time.Millisecond), Slice: study.Duration(50 * time.Millisecond)}}
+	t := plan.Trial{Block: 1, Workload: study.Workload{Kind: "tcp_stream", Direction: study.Forward, Warmup: quantity.WaitOf(50 * time.Millisecond),
+		Duration: quantity.Duration(400 * time.Millisecond), Slice: quantity.Duration(50 * time.Millisecond)}}
 	sc := New(config(study.Study{}), plan.Plan{Blocks: 1, Workloads: []study.Workload{t.Workload}})
 	for trials = 1; t.Held == 0; trials++ {
 		slice := t.Workload.Slice.Std()
@@ -199,7 +200,7 @@ func TestGoodputAtRoundTrips(t *testing.T) {
 // A bucket that is empty after the first part of a window needs that window as warm-up, not as long as the small excess
 // over the window would take to empty it whole.
 func TestBucketThatEmptiesInTheWindow(t *testing.T) {
-	trial := plan.Trial{Block: 1, Workload: study.Workload{Kind: "tcp_stream", Warmup: study.WaitOf(2 * time.Second), Duration: study.Duration(2 * time.Second)}}
+	trial := plan.Trial{Block: 1, Workload: study.Workload{Kind: "tcp_stream", Warmup: quantity.WaitOf(2 * time.Second), Duration: quantity.Duration(2 * time.Second)}}
 	for _, tt := range []struct {
 		name          string
 		first, second float64 // bit/s in the halves of the window
@@ -221,7 +222,7 @@ func TestBucketThatEmptiesInTheWindow(t *testing.T) {
 
 // A block whose trials were made longer, because their path is slow, does not lengthen the estimate of later blocks once more.
 func TestEstimateOfSlowPath(t *testing.T) {
-	w := study.Workload{ID: "w", Kind: "tcp_stream", Slice: study.Duration(50 * time.Millisecond), Warmup: study.WaitOf(50 * time.Millisecond), Duration: study.Duration(400 * time.Millisecond)}
+	w := study.Workload{ID: "w", Kind: "tcp_stream", Slice: quantity.Duration(50 * time.Millisecond), Warmup: quantity.WaitOf(50 * time.Millisecond), Duration: quantity.Duration(400 * time.Millisecond)}
 	sc := New(config(study.Study{}), plan.Plan{Blocks: 3, Workloads: []study.Workload{w}})
 	for block := 1; block <= 3; block++ {
 		for _, m := range sc.cfg.Modes() {
@@ -276,8 +277,8 @@ func TestUnsteadyWindows(t *testing.T) {
 		{"a saturated CPU", 10 * time.Second, 0.05, 0.99, LongEnough},
 		{"a saturated CPU in the longest", longestWindow, 0.05, 0.99, LongEnough},
 	} {
-		trial := plan.Trial{Block: 1, Held: time.Second, Workload: study.Workload{Kind: "tcp_stream", Direction: study.Forward, Warmup: study.WaitOf(time.Second),
-			Duration: study.Duration(tt.window), Slice: study.Duration(50 * time.Millisecond)}}
+		trial := plan.Trial{Block: 1, Held: time.Second, Workload: study.Workload{Kind: "tcp_stream", Direction: study.Forward, Warmup: quantity.WaitOf(time.Second),
+			Duration: quantity.Duration(tt.window), Slice: quantity.Duration(50 * time.Millisecond)}}
 		next, judged := Judge(trial, Seen{Goodput: 8e6, Series: half(tt.noise), Held: held, BusiestCPU: tt.cpu})
 		must.True(t, judged == tt.want, "%s: judged %d, want %d", tt.name, judged, tt.want)
 		if w := next.Workload; judged == Unsteady && (w.Warmup.Std() != 11*time.Second || w.Duration.Std() != 20*time.Second) {

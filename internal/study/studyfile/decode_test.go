@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/study/studyfile"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/studytest"
@@ -61,14 +62,14 @@ func TestDecode(t *testing.T) {
 			Profile: study.Standard, Seed: study.MaxSeed, Modes: study.ModesOf("netns/bridge", "host"),
 			Workloads: []study.Workload{{Kind: "tcp_rr"}, {
 				ID: "big.writes_2-x", Kind: "tcp_stream", Streams: 1000, WriteSize: 16 << 20, NoDelay: &no,
-				Direction: study.Reverse, Family: study.IPv6, Congestion: "bbr", SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.Buffer(4096),
-				Placement: study.Free, Warmup: study.WaitOf(0), Duration: study.Duration(90 * time.Second),
+				Direction: study.Reverse, Family: study.IPv6, Congestion: "bbr", SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.Buffer(4096),
+				Placement: study.Free, Warmup: quantity.WaitOf(0), Duration: quantity.Duration(90 * time.Second),
 			}},
 			Claims: []study.Claim{{
 				ID: "c", Claim: "Bridges cost nothing", Source: "A, 2016", Of: study.Names{"netns/bridge", "host"}, Workload: "tcp_rr", Metric: "rtt_p50",
 				Published: "0.992", HoldsIf: "between 0.9 and 1.05",
 			}, {ID: "d", Claim: "Windows costs more", Needs: "a Windows host", Differs: "no\nmatter"}},
-			Blocks: 2, Margin: 0.001, Settle: study.WaitOf(0), MaxTime: study.Duration(720 * time.Hour),
+			Blocks: 2, Margin: 0.001, Settle: quantity.WaitOf(0), MaxTime: quantity.Duration(720 * time.Hour),
 			Lab: study.Lab{MTU: 9000, Rate: 2_500_000_000, Offload: study.Off},
 		}},
 		"as JSON": {`{"modes": ["host"], "workloads": ["tcp_rr", {"workload": "tcp_stream", "streams": 2}], "margin": 5e-2}`, study.Study{
@@ -77,7 +78,7 @@ func TestDecode(t *testing.T) {
 		"aliases": {"modes: [&h host, netns/vxlan]\nworkloads:\n- &w {workload: tcp_rr, warmup: &t 1s, duration: *t}\n", study.Study{
 			Modes: study.ModesOf("host", "netns/vxlan"),
 			Workloads: []study.Workload{{
-				Kind: "tcp_rr", Warmup: study.WaitOf(time.Second), Duration: study.Duration(time.Second),
+				Kind: "tcp_rr", Warmup: quantity.WaitOf(time.Second), Duration: quantity.Duration(time.Second),
 			}},
 		}},
 		"windows line ends, mark and markers": {"\ufeff---\r\nname: a\r\nmodes:\r\n- host\r\n...\r\n# the end\r\n", study.Study{

@@ -13,6 +13,7 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/study/suggest"
 )
 
@@ -31,7 +32,7 @@ func load(file string, src []byte) (*yaml.Node, error) {
 		return nil, &study.Error{File: file, Line: line, Text: fmt.Sprintf(format, args...)}
 	}
 	if len(src) > maxBytes {
-		return fail(1, "the file is larger than %s, the maximum of a study", study.Size(maxBytes))
+		return fail(1, "the file is larger than %s, the maximum of a study", quantity.Size(maxBytes))
 	}
 	if line, what := badText(src); what != "" {
 		return fail(line, "%s; a study is plain UTF-8 text", what)

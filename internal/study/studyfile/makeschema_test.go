@@ -10,6 +10,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 )
 
 // makeSchema gives the JSON Schema (draft 2020-12) of study files, for editors. It
@@ -207,7 +208,7 @@ func plain(v study.Plain, description string) *jsonschema.Schema {
 
 // spelt is the schema of a quantity written as text.
 func spelt(pattern string) *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "string", Pattern: pattern, MaxLength: jsonschema.Ptr(study.MaxUnitText)}
+	return &jsonschema.Schema{Type: "string", Pattern: pattern, MaxLength: jsonschema.Ptr(quantity.MaxText)}
 }
 
 // setDefaults notes the values that are set as the defaults of their keys.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/study/studyfile"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/studytest"
@@ -32,7 +33,7 @@ func TestNetwork(t *testing.T) {
 			continue
 		}
 		must.Do(t, err)
-		must.Equal(t, study.Network{RTT: study.Duration(300 * time.Microsecond), Like: "ssh://web1"}, s.Network)
+		must.Equal(t, study.Network{RTT: quantity.Duration(300 * time.Microsecond), Like: "ssh://web1"}, s.Network)
 		must.Equal(t, s.Network, alone)
 		other := s
 		other.Network = study.Network{}

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/study/studyfile"
 	"tare/internal/testkit/studytest"
 )
@@ -24,12 +25,12 @@ func maybe[T any](t *rapid.T, label string, g *rapid.Generator[T]) T {
 	return zero
 }
 
-func durations(from, to time.Duration) *rapid.Generator[study.Duration] {
-	return rapid.Map(rapid.Int64Range(int64(from), int64(to)), func(n int64) study.Duration { return study.Duration(n) })
+func durations(from, to time.Duration) *rapid.Generator[quantity.Duration] {
+	return rapid.Map(rapid.Int64Range(int64(from), int64(to)), func(n int64) quantity.Duration { return quantity.Duration(n) })
 }
 
-func waits(from, to time.Duration) *rapid.Generator[study.Wait] {
-	return rapid.Map(durations(from, to), func(d study.Duration) study.Wait { return study.WaitOf(d.Std()) })
+func waits(from, to time.Duration) *rapid.Generator[quantity.Wait] {
+	return rapid.Map(durations(from, to), func(d quantity.Duration) quantity.Wait { return quantity.WaitOf(d.Std()) })
 }
 
 // prose draws text that YAML writers stumble over.
@@ -49,14 +50,14 @@ func prose(most int, controls string) *rapid.Generator[string] {
 	})
 }
 
-func buffers() *rapid.Generator[study.BufferSize] {
-	return rapid.OneOf(rapid.Just(study.AutoBuffer()), rapid.Map(rapid.Int64Range(4<<10, 1<<30), func(n int64) study.BufferSize {
-		return study.Buffer(study.Size(n))
+func buffers() *rapid.Generator[quantity.BufferSize] {
+	return rapid.OneOf(rapid.Just(quantity.AutoBuffer()), rapid.Map(rapid.Int64Range(4<<10, 1<<30), func(n int64) quantity.BufferSize {
+		return quantity.Buffer(quantity.Size(n))
 	}))
 }
 
-func shares() *rapid.Generator[study.Share] {
-	return rapid.OneOf(rapid.Just(study.NotApplied()), rapid.Map(rapid.Float64Range(0.001, 1), func(x float64) study.Share { return study.ShareOf(x) }))
+func shares() *rapid.Generator[quantity.Share] {
+	return rapid.OneOf(rapid.Just(quantity.NotApplied()), rapid.Map(rapid.Float64Range(0.001, 1), func(x float64) quantity.Share { return quantity.ShareOf(x) }))
 }
 
 func drawNetwork(t *rapid.T) study.Network {
@@ -76,8 +77,8 @@ func drawStop(t *rapid.T) *study.Stop {
 
 // drawPass draws a pass that keeps to the rule for its first block.
 func drawPass(t *rapid.T) study.CostPass {
-	rates := rapid.OneOf(rapid.SampledFrom([]study.PassRate{study.PassAuto, study.NoPass}),
-		rapid.Map(rapid.Uint64Range(1e6, 400e9), func(n uint64) study.PassRate { return study.PassRate(n) }))
+	rates := rapid.OneOf(rapid.SampledFrom([]quantity.PassRate{quantity.PassAuto, quantity.NoPass}),
+		rapid.Map(rapid.Uint64Range(1e6, 400e9), func(n uint64) quantity.PassRate { return quantity.PassRate(n) }))
 	return study.CostPass{
 		Rate: maybe(t, "pass rate", rates), FromBlock: maybe(t, "from block", rapid.IntRange(2, 1000)),
 		Every: maybe(t, "pass every", rapid.IntRange(1, 1000)), Times: maybe(t, "pass times", rapid.IntRange(1, 1000)),
@@ -88,7 +89,7 @@ func drawPass(t *rapid.T) study.CostPass {
 func drawLab(t *rapid.T) study.Lab {
 	return study.Lab{
 		MTU:     maybe(t, "mtu", rapid.IntRange(1280, 9000)),
-		Rate:    study.Rate(maybe(t, "rate", rapid.Uint64Range(1e6, 400e9))),
+		Rate:    quantity.Rate(maybe(t, "rate", rapid.Uint64Range(1e6, 400e9))),
 		Offload: maybe(t, "offload", rapid.SampledFrom([]string{study.On, study.Off})),
 	}
 }
@@ -109,7 +110,7 @@ func drawWorkload(t *rapid.T, id string) study.Workload {
 		Times:         maybe(t, "times", rapid.IntRange(1, 1000)),
 	}
 	if rapid.Bool().Draw(t, "bounds") {
-		at := max(w.Duration, study.Duration(100*time.Millisecond))
+		at := max(w.Duration, quantity.Duration(100*time.Millisecond))
 		w.DurationMin = maybe(t, "shortest", durations(100*time.Millisecond, at.Std()))
 		w.DurationMax = maybe(t, "longest", durations(at.Std(), time.Hour))
 	}
@@ -117,7 +118,7 @@ func drawWorkload(t *rapid.T, id string) study.Workload {
 		if w.Streams = maybe(t, "streams", rapid.IntRange(1, 1000)); w.Streams == 0 && rapid.Bool().Draw(t, "several numbers of streams") {
 			w.StreamCounts = slices.Sorted(slices.Values(rapid.SliceOfNDistinct(rapid.IntRange(1, 1000), 1, 5, rapid.ID[int]).Draw(t, "stream counts")))
 		}
-		w.WriteSize = study.Size(maybe(t, "write size", rapid.Int64Range(1, 16<<20)))
+		w.WriteSize = quantity.Size(maybe(t, "write size", rapid.Int64Range(1, 16<<20)))
 		w.NoDelay = maybe(t, "no delay", rapid.Ptr(rapid.Bool(), true))
 		w.Direction = maybe(t, "direction", rapid.SampledFrom([]string{study.Forward, study.Reverse}))
 	}
@@ -127,7 +128,7 @@ func drawWorkload(t *rapid.T, id string) study.Workload {
 func drawLimit(t *rapid.T) study.Limit {
 	return study.Limit{
 		CPUs:   maybe(t, "cpus", rapid.Float64Range(0.01, 1024)),
-		Memory: study.Size(maybe(t, "memory", rapid.Int64Range(6<<20, 1<<40))),
+		Memory: quantity.Size(maybe(t, "memory", rapid.Int64Range(6<<20, 1<<40))),
 	}
 }
 
@@ -185,7 +186,7 @@ func studies() *rapid.Generator[study.Study] {
 			Settle:      maybe(t, "settle", waits(0, time.Minute)),
 			Stop:        drawStop(t),
 			Control:     rapid.Bool().Draw(t, "control"),
-			Pilot:       maybe(t, "pilot", rapid.OneOf(rapid.Just(study.WaitOf(0)), waits(time.Second, 10*time.Minute))),
+			Pilot:       maybe(t, "pilot", rapid.OneOf(rapid.Just(quantity.WaitOf(0)), waits(time.Second, 10*time.Minute))),
 			Recreate:    maybe(t, "renew", rapid.OneOf(rapid.SampledFrom([]study.Recreate{study.RecreateOnce(), study.RecreateAuto()}), rapid.Map(rapid.IntRange(1, 1000), func(n int) study.Recreate { return study.RecreateEvery(n) }))),
 			Invalid: study.Invalid{
 				Steal: maybe(t, "steal", shares()), Others: maybe(t, "others", shares()), Most: maybe(t, "most", shares()),

@@ -11,6 +11,7 @@ import (
 
 	"tare/internal/stats"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/studytest"
 	"tare/internal/traffic/workloads"
 )
@@ -23,7 +24,7 @@ func Shares() []float64 { return []float64{0, 0.25, 0.5, 0.9, 1} }
 func Renewals() (all [][]int, err error) {
 	seen := map[string]bool{}
 	for _, profile := range study.Profiles() {
-		for _, w := range []study.Workload{{Kind: "tcp_rr"}, {Kind: "tcp_rr", Slice: study.AtOnce}} {
+		for _, w := range []study.Workload{{Kind: "tcp_rr"}, {Kind: "tcp_rr", Slice: quantity.AtOnce}} {
 			s, err := resolved(profile, w)
 			if err != nil {
 				return nil, err

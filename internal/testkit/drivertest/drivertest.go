@@ -26,6 +26,7 @@ import (
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/loopback"
 	"tare/internal/testkit/nstest"
 	"tare/internal/testkit/testneed"
@@ -172,14 +173,14 @@ type Setup struct {
 	// CPU on a busy machine takes longer.
 	Grace time.Duration
 	// Rate is that of tcp_stream, in bit/s; 0 is as fast as the path accepts data.
-	Rate study.Load
+	Rate quantity.Load
 }
 
 // paceOf is the rate of tcp_stream in a mode, in bit/s; 0 is as fast as it goes. Behind slirp4netns, pasta and passt no
 // window fills at it. A stream that fills one may stall: Debian 12's passt was seen to acknowledge nothing for 80 s, and
 // it resets a connection on which a guest acknowledges nothing for 8 s; of slirp4netns it is known
 // (https://github.com/rootless-containers/slirp4netns/issues/302). An emulated guest receives 55 Mbit/s from passt.
-func paceOf(mode string) study.Load {
+func paceOf(mode string) quantity.Load {
 	switch {
 	case strings.Contains(mode, "rootless"):
 		return 100e6
@@ -309,13 +310,13 @@ func Params(kind string) traffic.Params {
 	p := traffic.Params{
 		Workload: study.Workload{
 			Kind: kind, Streams: 1, WriteSize: 64 << 10, Congestion: "reno", RequestSize: 1, ResponseSize: 1,
-			SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(),
+			SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer(),
 		},
 		Token: loopback.NewToken(), CPU: -1, Warmup: 20 * time.Millisecond, Duration: 150 * time.Millisecond,
 	}
 	switch kind {
 	case "udp_stream":
-		p.PayloadSize, p.Rate, p.Burst, p.ReceiveBuffer = 1200, 50e6, 64, study.Buffer(4<<20)
+		p.PayloadSize, p.Rate, p.Burst, p.ReceiveBuffer = 1200, 50e6, 64, quantity.Buffer(4<<20)
 	case "udp_rr":
 		p.RequestSize, p.ResponseSize = 1000, 1000
 	case "tcp_rr", "tcp_crr", "http", "http2", "grpc":

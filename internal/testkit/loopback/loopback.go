@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/nstest"
 	"tare/internal/timelimit"
@@ -64,7 +65,7 @@ func NewToken() string { return fmt.Sprintf("%016x", rand.Uint64()) }
 // Params is a short trial over loopback.
 func Params(kind string) traffic.Params {
 	return traffic.Params{
-		Workload: study.Workload{Kind: kind, Streams: 1, WriteSize: 1400, RequestSize: 1, ResponseSize: 1, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer()},
+		Workload: study.Workload{Kind: kind, Streams: 1, WriteSize: 1400, RequestSize: 1, ResponseSize: 1, SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer()},
 		Address:  "127.0.0.1:0", Token: NewToken(), CPU: -1, Warmup: 20 * time.Millisecond, Duration: 150 * time.Millisecond,
 	}
 }

@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 )
 
 // Catalog returns a catalog similar to the real one.
 func Catalog() study.Catalog {
 	yes, both := true, study.Ends{Client: true, Server: true}
 	length := func(warmup, duration time.Duration) study.Length {
-		return study.Length{Warmup: study.Duration(warmup), Duration: study.Duration(duration)}
+		return study.Length{Warmup: quantity.Duration(warmup), Duration: quantity.Duration(duration)}
 	}
 	return study.Catalog{
 		Modes: []study.Offer{
@@ -49,7 +50,7 @@ func Catalog() study.Catalog {
 			},
 			Defaults: study.Workload{
 				Streams: 1, WriteSize: 128 << 10, NoDelay: &yes, Direction: study.Forward, Family: study.IPv4,
-				Congestion: "cubic", SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), Placement: study.TwoCores,
+				Congestion: "cubic", SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer(), Placement: study.TwoCores,
 			},
 			Lengths: map[string]study.Length{
 				study.Quick:    length(500*time.Millisecond, 1500*time.Millisecond),
@@ -63,7 +64,7 @@ func Catalog() study.Catalog {
 				"family", "congestion_control", "send_buffer", "receive_buffer", "placement", "warmup", "duration",
 			},
 			Defaults: study.Workload{
-				Family: study.IPv4, Congestion: "cubic", SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(),
+				Family: study.IPv4, Congestion: "cubic", SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer(),
 				Placement: study.OneCore,
 			},
 			Lengths: map[string]study.Length{
@@ -80,11 +81,11 @@ func Catalog() study.Catalog {
 			ReverseWhole: true,
 			Tools:        []string{"iperf3", "iperf2"},
 			Defaults: study.Workload{
-				Flows: 1, PayloadSize: 1400, Rate: study.Load(1e9), Burst: 16, Offload: study.Off, Fragment: study.Off,
+				Flows: 1, PayloadSize: 1400, Rate: quantity.Load(1e9), Burst: 16, Offload: study.Off, Fragment: study.Off,
 				Direction: study.Forward, Tool: study.BuiltIn, Pairs: 1,
 			},
 			Lengths: map[string]study.Length{
-				study.Quick:    {Warmup: study.Duration(100 * time.Millisecond), Duration: study.Duration(time.Second), Slice: study.Duration(125 * time.Millisecond)},
+				study.Quick:    {Warmup: quantity.Duration(100 * time.Millisecond), Duration: quantity.Duration(time.Second), Slice: quantity.Duration(125 * time.Millisecond)},
 				study.Standard: length(time.Second, 4*time.Second),
 				study.Paper:    length(time.Second, 30*time.Second),
 			},

@@ -9,6 +9,7 @@ import (
 	"tare/internal/agent/transport"
 	"tare/internal/linuxnet"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/studytest"
 	"tare/internal/testkit/winetest"
@@ -49,7 +50,7 @@ func namespace(t *testing.T, name string) *linuxnet.NS {
 
 func params(kind string) traffic.Params {
 	return traffic.Params{
-		Workload: study.Workload{Kind: kind, Streams: 2, WriteSize: 1400, PayloadSize: 1400, RequestSize: 16, ResponseSize: 16, Rate: 20e6, Burst: 64, NoDelay: new(true), SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.Buffer(4 << 20)},
+		Workload: study.Workload{Kind: kind, Streams: 2, WriteSize: 1400, PayloadSize: 1400, RequestSize: 16, ResponseSize: 16, Rate: 20e6, Burst: 64, NoDelay: new(true), SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.Buffer(4 << 20)},
 		Address:  "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, Warmup: 50 * time.Millisecond, Duration: 200 * time.Millisecond, Limit: time.Minute,
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/loopback"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
@@ -45,7 +46,7 @@ func shapes() []shape {
 	add("tcp_stream", "paced, both, 3 streams on 1 thread", func(p *traffic.Params) { p.Rate, p.Direction, p.Streams, p.Threads = 20e6, study.Both, 3, 1 })
 	add("tcp_stream", "pinned", func(p *traffic.Params) { p.CPU, p.Streams = 0, 2 })
 	add("tcp_stream", "bounded buffers, Nagle", func(p *traffic.Params) {
-		p.SendBuffer, p.ReceiveBuffer, p.NoDelay = study.Buffer(64<<10), study.Buffer(64<<10), new(false)
+		p.SendBuffer, p.ReceiveBuffer, p.NoDelay = quantity.Buffer(64<<10), quantity.Buffer(64<<10), new(false)
 	})
 	// Nagle's algorithm would delay small writes until the first is acknowledged, which a receiver
 	// delays by 40 ms: as long as a slice.

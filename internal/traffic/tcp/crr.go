@@ -9,6 +9,7 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/traffic"
 	"tare/internal/traffic/clock"
 	"tare/internal/traffic/connection"
@@ -22,7 +23,7 @@ import (
 type crr struct{ path path }
 
 // crrSlice is long enough for hundreds of connections.
-const crrSlice = study.Duration(50 * time.Millisecond)
+const crrSlice = quantity.Duration(50 * time.Millisecond)
 
 func (crr) Spec() traffic.Spec {
 	return traffic.Spec{Title: "TCP connect/request/response", StandsFor: "a client without keep-alive: a connection for each request", WorkloadSpec: study.WorkloadSpec{
@@ -34,12 +35,12 @@ func (crr) Spec() traffic.Spec {
 		Optional:  []string{"pairs", "tool", "with_load"},
 		Defaults: study.Workload{
 			Flows: 1, RequestSize: 1, ResponseSize: 1, Close: study.FIN, Family: study.IPv4, Congestion: "cubic",
-			SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), Placement: study.OneCore,
+			SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer(), Placement: study.OneCore,
 		},
 		Lengths: map[string]study.Length{
-			study.Quick:    {Warmup: study.Duration(50 * time.Millisecond), Duration: study.Duration(500 * time.Millisecond), Slice: crrSlice},
-			study.Standard: {Warmup: study.Duration(200 * time.Millisecond), Duration: study.Duration(time.Second), Slice: crrSlice},
-			study.Paper:    {Warmup: study.Duration(time.Second), Duration: study.Duration(30 * time.Second)},
+			study.Quick:    {Warmup: quantity.Duration(50 * time.Millisecond), Duration: quantity.Duration(500 * time.Millisecond), Slice: crrSlice},
+			study.Standard: {Warmup: quantity.Duration(200 * time.Millisecond), Duration: quantity.Duration(time.Second), Slice: crrSlice},
+			study.Paper:    {Warmup: quantity.Duration(time.Second), Duration: quantity.Duration(30 * time.Second)},
 		},
 	}}
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/loopback"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
@@ -23,7 +23,7 @@ func TestCRRConformance(t *testing.T) {
 	for _, x := range exchanges([][2]int{{1, 1}, {7, 20}, {300_000, 2}, {1, 300_000}}) {
 		name := fmt.Sprintf("%s, reset %t", x, x.other)
 		p := loopback.Params("tcp_crr")
-		p.Streams, p.RequestSize, p.ResponseSize, p.Close = x.flows, study.Size(x.request), study.Size(x.response), closing(x.other)
+		p.Streams, p.RequestSize, p.ResponseSize, p.Close = x.flows, quantity.Size(x.request), quantity.Size(x.response), closing(x.other)
 		p.Warmup, p.Duration = 5*time.Millisecond, 40*time.Millisecond
 		p, c, s, err := loopback.Grown(t.Context(), crr{x.on.Client}, crr{x.on.Server}, p)
 		if err != nil {

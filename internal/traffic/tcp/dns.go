@@ -8,6 +8,7 @@ import (
 	"net/netip"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/traffic"
 	"tare/internal/traffic/dns"
 )
@@ -47,7 +48,7 @@ func dnsParams(p traffic.Params) (traffic.Params, *queries, error) {
 	if err != nil {
 		return p, nil, fmt.Errorf("%s: %w", p.Kind, err)
 	}
-	p.RequestSize, p.ResponseSize = study.Size(lengthSize+zone.QuerySize()), study.Size(lengthSize+zone.AnswerSize())
+	p.RequestSize, p.ResponseSize = quantity.Size(lengthSize+zone.QuerySize()), quantity.Size(lengthSize+zone.AnswerSize())
 	if p, err = rrParams(p); err != nil {
 		return p, nil, err
 	}

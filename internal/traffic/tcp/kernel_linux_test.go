@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/loopback"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
@@ -73,9 +74,9 @@ func TestUnknownCongestion(t *testing.T) {
 // the granted sizes.
 func TestSocketOptions(t *testing.T) {
 	for _, on := range pairings() {
-		for _, size := range []study.Size{32 << 10, math.MaxInt32, 1 << 40} {
+		for _, size := range []quantity.Size{32 << 10, math.MaxInt32, 1 << 40} {
 			p := loopback.Params("tcp_stream")
-			p.Congestion, p.SendBuffer, p.ReceiveBuffer = "reno", study.Buffer(size), study.Buffer(size)
+			p.Congestion, p.SendBuffer, p.ReceiveBuffer = "reno", quantity.Buffer(size), quantity.Buffer(size)
 			client, server := must.Get2(pair(t, on, p))(must.Named(t, fmt.Sprintf("%s, buffers of %d", on, size)))
 			for end, r := range map[string]traffic.Report{"client": client, "server": server} {
 				must.EqualFor(t, fmt.Sprintf("%s: %s", on, end), "reno", r.Congestion)
@@ -127,7 +128,7 @@ func connected(t testing.TB) (client, server socket.FastStream) {
 func TestRawCalls(t *testing.T) {
 	old := runtime.GOMAXPROCS(8)
 	defer runtime.GOMAXPROCS(old)
-	for _, rate := range []study.Load{0, 50e6} {
+	for _, rate := range []quantity.Load{0, 50e6} {
 		for _, both := range []bool{false, true} {
 			p := loopback.Params("tcp_stream")
 			p.Rate, p.Direction = rate, towards(both)

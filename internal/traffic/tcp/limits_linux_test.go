@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/loopback"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
@@ -41,7 +41,7 @@ func eachLimit(t *testing.T, check func(what string, share float64)) {
 		of     func(traffic.Limits) float64
 	}{
 		{"a tiny receive buffer", func(p *traffic.Params) {
-			p.ReceiveBuffer, p.SendBuffer, p.WriteSize = study.Buffer(2048), study.Buffer(1<<20), 128<<10
+			p.ReceiveBuffer, p.SendBuffer, p.WriteSize = quantity.Buffer(2048), quantity.Buffer(1<<20), 128<<10
 		}, func(l traffic.Limits) float64 { return l.ReceiveWindow }},
 		{"little to send", func(p *traffic.Params) { p.Rate, p.WriteSize = 2e6, 10_000 }, func(l traffic.Limits) float64 { return l.Application }},
 	} {

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/loopback"
 	"tare/internal/testkit/must"
 	"tare/internal/timelimit"
@@ -25,10 +25,10 @@ func TestPipeline(t *testing.T) {
 			for k, on := range pairings() {
 				depth := []int{2, 16, 100}[(i+j+k)%3]
 				p := loopback.Params("tcp_rr")
-				p.Streams, p.RequestSize, p.ResponseSize, p.Pipeline = flows, study.Size(size[0]), study.Size(size[1]), depth
+				p.Streams, p.RequestSize, p.ResponseSize, p.Pipeline = flows, quantity.Size(size[0]), quantity.Size(size[1]), depth
 				p.Warmup, p.Duration = 10*time.Millisecond, 60*time.Millisecond
 				if j == 1 {
-					p.SendBuffer, p.ReceiveBuffer = study.Buffer(32<<10), study.Buffer(32<<10)
+					p.SendBuffer, p.ReceiveBuffer = quantity.Buffer(32<<10), quantity.Buffer(32<<10)
 				}
 				name := fmt.Sprintf("%s, %d flows, %d/%d bytes, %d in progress", on, flows, size[0], size[1], depth)
 				p, c, s, err := loopback.Grown(t.Context(), rr{on.Client}, rr{on.Server}, p)

@@ -8,6 +8,7 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/traffic"
 	"tare/internal/traffic/clock"
 	"tare/internal/traffic/connection"
@@ -31,12 +32,12 @@ func (rr) Spec() traffic.Spec {
 		Optional:  []string{"transaction_rate", "wait", "scheduling", "pipeline", "pairs", "tool", "with_load", "event"},
 		Defaults: study.Workload{
 			Flows: 1, RequestSize: 1, ResponseSize: 1, Family: study.IPv4, Congestion: "cubic",
-			SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), Placement: study.OneCore,
+			SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer(), Placement: study.OneCore,
 		},
 		Lengths: map[string]study.Length{
-			study.Quick:    {Warmup: study.Duration(50 * time.Millisecond), Duration: study.Duration(400 * time.Millisecond), Slice: traffic.ExchangeSlice},
-			study.Standard: {Warmup: study.Duration(200 * time.Millisecond), Duration: study.Duration(800 * time.Millisecond), Slice: traffic.ExchangeSlice},
-			study.Paper:    {Warmup: study.Duration(time.Second), Duration: study.Duration(30 * time.Second)},
+			study.Quick:    {Warmup: quantity.Duration(50 * time.Millisecond), Duration: quantity.Duration(400 * time.Millisecond), Slice: traffic.ExchangeSlice},
+			study.Standard: {Warmup: quantity.Duration(200 * time.Millisecond), Duration: quantity.Duration(800 * time.Millisecond), Slice: traffic.ExchangeSlice},
+			study.Paper:    {Warmup: quantity.Duration(time.Second), Duration: quantity.Duration(30 * time.Second)},
 		},
 	}}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/loopback"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
@@ -88,7 +89,7 @@ func TestRRConformance(t *testing.T) {
 		}
 		name := fmt.Sprintf("%s, rate %d", x, rate)
 		p := loopback.Params("tcp_rr")
-		p.Streams, p.RequestSize, p.ResponseSize, p.TransactionRate = x.flows, study.Size(x.request), study.Size(x.response), rate
+		p.Streams, p.RequestSize, p.ResponseSize, p.TransactionRate = x.flows, quantity.Size(x.request), quantity.Size(x.response), rate
 		p.Warmup, p.Duration = 10*time.Millisecond, 60*time.Millisecond
 		p, c, s, err := loopback.Grown(t.Context(), rr{x.on.Client}, rr{x.on.Server}, p)
 		if err != nil {

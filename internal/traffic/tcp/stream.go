@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/traffic"
 	"tare/internal/traffic/connection"
 	"tare/internal/traffic/thread"
@@ -28,24 +29,24 @@ func (stream) Spec() traffic.Spec {
 		Optional:   []string{"threads", "pairs", "tool", "verify_with"},
 		Directions: []string{study.Forward, study.Reverse, study.Both},
 		Defaults: study.Workload{
-			Streams: 1, WriteSize: 128 << 10, Rate: study.Unlimited, NoDelay: &on, Direction: study.Forward, Family: study.IPv4, Congestion: "cubic",
+			Streams: 1, WriteSize: 128 << 10, Rate: quantity.Unlimited, NoDelay: &on, Direction: study.Forward, Family: study.IPv4, Congestion: "cubic",
 			// Mostly the values with the least variation of those measured: see
 			// bench/README.md.
-			SendBuffer: study.Buffer(1 << 20), ReceiveBuffer: study.Buffer(1 << 20), Placement: study.OneCore,
+			SendBuffer: quantity.Buffer(1 << 20), ReceiveBuffer: quantity.Buffer(1 << 20), Placement: study.OneCore,
 		},
 		// As in the published studies that this profile follows.
 		Profiles: map[string]study.Workload{study.Paper: {Streams: 50}},
 		Lengths: map[string]study.Length{
-			study.Quick:    {Warmup: study.Duration(50 * time.Millisecond), Duration: study.Duration(400 * time.Millisecond), Slice: streamSlice},
-			study.Standard: {Warmup: study.Duration(500 * time.Millisecond), Duration: study.Duration(1500 * time.Millisecond), Slice: streamSlice},
-			study.Paper:    {Warmup: study.Duration(60 * time.Second), Duration: study.Duration(60 * time.Second)},
+			study.Quick:    {Warmup: quantity.Duration(50 * time.Millisecond), Duration: quantity.Duration(400 * time.Millisecond), Slice: streamSlice},
+			study.Standard: {Warmup: quantity.Duration(500 * time.Millisecond), Duration: quantity.Duration(1500 * time.Millisecond), Slice: streamSlice},
+			study.Paper:    {Warmup: quantity.Duration(60 * time.Second), Duration: quantity.Duration(60 * time.Second)},
 		},
 	}}
 }
 
 // streamSlice makes each counted 40 ms another connection. Of 10, 25, 50 and 125 ms it gives the narrowest
 // intervals for the time (bench/README.md).
-const streamSlice = study.Duration(50 * time.Millisecond)
+const streamSlice = quantity.Duration(50 * time.Millisecond)
 
 // streamLimit is how many threads an endpoint may have if each connection has its own. Beyond it
 // the system may refuse the process another thread, which crashes a Go program.

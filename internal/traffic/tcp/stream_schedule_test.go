@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
@@ -16,7 +17,7 @@ import (
 func TestPace(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := traffic.Params{
-			Workload: study.Workload{Streams: rapid.IntRange(1, 50).Draw(t, "streams"), WriteSize: study.Size(rapid.IntRange(1, 1<<20).Draw(t, "size")), Rate: study.Load(rapid.Uint64Range(1, 1e12).Draw(t, "rate"))},
+			Workload: study.Workload{Streams: rapid.IntRange(1, 50).Draw(t, "streams"), WriteSize: quantity.Size(rapid.IntRange(1, 1<<20).Draw(t, "size")), Rate: quantity.Load(rapid.Uint64Range(1, 1e12).Draw(t, "rate"))},
 			Warmup:   time.Duration(rapid.Int64Range(0, int64(time.Second)).Draw(t, "warmup")), Duration: time.Duration(rapid.Int64Range(1, int64(time.Second)).Draw(t, "duration")),
 		}
 		s := newPace(p, rapid.IntRange(0, p.Streams-1).Draw(t, "stream"))

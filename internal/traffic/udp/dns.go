@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/traffic"
 	"tare/internal/traffic/dns"
 	"tare/internal/traffic/socket"
@@ -39,7 +40,7 @@ func dnsParams(p traffic.Params) (traffic.Params, *dns.Zone, error) {
 	if err != nil {
 		return p, nil, fmt.Errorf("%s: %w", p.Kind, err)
 	}
-	p.RequestSize, p.ResponseSize = study.Size(zone.QuerySize()), study.Size(zone.AnswerSize())
+	p.RequestSize, p.ResponseSize = quantity.Size(zone.QuerySize()), quantity.Size(zone.AnswerSize())
 	p.PayloadSize = max(p.RequestSize, p.ResponseSize)
 	return p, zone, nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"tare/internal/linuxnet"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/loopback"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/nstest"
@@ -182,7 +183,7 @@ func TestUDPAgreesWithKernel(t *testing.T) {
 func TestUDPLossIsTheKernels(t *testing.T) {
 	for pairing, endpoints := range pairings(newStream) {
 		p := params("udp_stream")
-		p.Rate, p.ReceiveBuffer, p.Streams = 0, study.Buffer(4096), 2
+		p.Rate, p.ReceiveBuffer, p.Streams = 0, quantity.Buffer(4096), 2
 		before := backlogDrops()
 		client, server, moved, err := inNS(t, 65536, endpoints[0], endpoints[1], p)
 		must.Do(must.Named(t, pairing), err)
@@ -238,7 +239,7 @@ func TestUDPOversize(t *testing.T) {
 // The fast implementation does not allocate per datagram: more datagrams cause no more allocations.
 func TestUDPAllocatesNothing(t *testing.T) {
 	loopback.Room(t)
-	allocs := func(duration time.Duration, offload bool, rate study.Load) (n, sent int64) {
+	allocs := func(duration time.Duration, offload bool, rate quantity.Load) (n, sent int64) {
 		p := params("udp_stream")
 		p.Warmup, p.Duration, p.Offload, p.Rate = 0, duration, studytest.Switch(offload), rate
 		w := stream{socket.FastestUDP()}
@@ -250,7 +251,7 @@ func TestUDPAllocatesNothing(t *testing.T) {
 	}
 	allocs(20*time.Millisecond, false, 0) // what is allocated once
 	for _, offload := range []bool{false, true} {
-		for _, rate := range []study.Load{0, 400e6} {
+		for _, rate := range []quantity.Load{0, 400e6} {
 			few, a := allocs(20*time.Millisecond, offload, rate)
 			var many, b int64
 			// A busy machine may send few in a while.

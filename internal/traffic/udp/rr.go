@@ -9,6 +9,7 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/traffic"
 	"tare/internal/traffic/socket"
 	"tare/internal/traffic/thread"
@@ -34,13 +35,13 @@ func (rr) Spec() traffic.Spec {
 		Params:   []string{"request_size", "response_size", "family", "send_buffer", "receive_buffer", "placement", "slice", "warmup", "duration"},
 		Optional: []string{"transaction_rate", "wait", "scheduling", "pairs"},
 		Defaults: study.Workload{
-			RequestSize: rrHeaderSize, ResponseSize: rrHeaderSize, Family: study.IPv4, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(),
+			RequestSize: rrHeaderSize, ResponseSize: rrHeaderSize, Family: study.IPv4, SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer(),
 			Placement: study.OneCore,
 		},
 		Lengths: map[string]study.Length{
-			study.Quick:    {Warmup: study.Duration(50 * time.Millisecond), Duration: study.Duration(400 * time.Millisecond), Slice: traffic.ExchangeSlice},
-			study.Standard: {Warmup: study.Duration(200 * time.Millisecond), Duration: study.Duration(800 * time.Millisecond), Slice: traffic.ExchangeSlice},
-			study.Paper:    {Warmup: study.Duration(time.Second), Duration: study.Duration(30 * time.Second)},
+			study.Quick:    {Warmup: quantity.Duration(50 * time.Millisecond), Duration: quantity.Duration(400 * time.Millisecond), Slice: traffic.ExchangeSlice},
+			study.Standard: {Warmup: quantity.Duration(200 * time.Millisecond), Duration: quantity.Duration(800 * time.Millisecond), Slice: traffic.ExchangeSlice},
+			study.Paper:    {Warmup: quantity.Duration(time.Second), Duration: quantity.Duration(30 * time.Second)},
 		},
 	}}
 }

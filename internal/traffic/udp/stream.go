@@ -7,6 +7,7 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/traffic"
 	"tare/internal/traffic/socket"
 	"tare/internal/traffic/thread"
@@ -25,12 +26,12 @@ func (stream) Spec() traffic.Spec {
 		Optional: []string{"packet_rate", "wait", "scheduling", "pairs", "tool", "verify_with"},
 		Defaults: study.Workload{
 			Flows: 1, PayloadSize: 1400, Rate: 500e6, Burst: 64, Offload: study.Off, Fragment: study.Off, Direction: study.Forward,
-			Family: study.IPv4, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.Buffer(4 << 20), Placement: study.TwoCores,
+			Family: study.IPv4, SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.Buffer(4 << 20), Placement: study.TwoCores,
 		},
 		Lengths: map[string]study.Length{
-			study.Quick:    {Warmup: study.Duration(100 * time.Millisecond), Duration: study.Duration(700 * time.Millisecond), Slice: traffic.StreamSlice},
-			study.Standard: {Warmup: study.Duration(500 * time.Millisecond), Duration: study.Duration(1200 * time.Millisecond), Slice: traffic.StreamSlice},
-			study.Paper:    {Warmup: study.Duration(10 * time.Second), Duration: study.Duration(60 * time.Second)},
+			study.Quick:    {Warmup: quantity.Duration(100 * time.Millisecond), Duration: quantity.Duration(700 * time.Millisecond), Slice: traffic.StreamSlice},
+			study.Standard: {Warmup: quantity.Duration(500 * time.Millisecond), Duration: quantity.Duration(1200 * time.Millisecond), Slice: traffic.StreamSlice},
+			study.Paper:    {Warmup: quantity.Duration(10 * time.Second), Duration: quantity.Duration(60 * time.Second)},
 		},
 		ReverseWhole: true,
 	}}
@@ -201,11 +202,11 @@ func (w sweep) Spec() traffic.Spec {
 		"send_buffer", "receive_buffer", "placement", "slice", "warmup", "duration"}
 	s.Optional = []string{"wait", "scheduling"}
 	s.Defaults.Rate = 0
-	s.Defaults.Rates = study.Rates{250e6, 500e6, 1e9, 2e9, 4e9}
+	s.Defaults.Rates = quantity.Rates{250e6, 500e6, 1e9, 2e9, 4e9}
 	s.Lengths = map[string]study.Length{
-		study.Quick:    {Warmup: study.Duration(100 * time.Millisecond), Duration: study.Duration(500 * time.Millisecond), Slice: traffic.StreamSlice},
-		study.Standard: {Warmup: study.Duration(300 * time.Millisecond), Duration: study.Duration(1200 * time.Millisecond), Slice: traffic.StreamSlice},
-		study.Paper:    {Warmup: study.Duration(10 * time.Second), Duration: study.Duration(60 * time.Second)},
+		study.Quick:    {Warmup: quantity.Duration(100 * time.Millisecond), Duration: quantity.Duration(500 * time.Millisecond), Slice: traffic.StreamSlice},
+		study.Standard: {Warmup: quantity.Duration(300 * time.Millisecond), Duration: quantity.Duration(1200 * time.Millisecond), Slice: traffic.StreamSlice},
+		study.Paper:    {Warmup: quantity.Duration(10 * time.Second), Duration: quantity.Duration(60 * time.Second)},
 	}
 	return s
 }
@@ -215,7 +216,7 @@ func (w sweep) Spec() traffic.Spec {
 type search struct{ stream stream } // not embedded: it cannot run in slices
 
 func (w search) Spec() traffic.Spec {
-	const second = study.Duration(time.Second)
+	const second = quantity.Duration(time.Second)
 	return traffic.Spec{Title: "UDP rate search", StandsFor: "how much it can take: the highest rate without loss", MadeOf: "udp_stream", Datagrams: true, WorkloadSpec: study.WorkloadSpec{
 		Kind:   "udp_search",
 		Metric: traffic.ThroughputMetric(0, false),
@@ -223,10 +224,10 @@ func (w search) Spec() traffic.Spec {
 			"flows", "payload_size", "burst", "offload", "fragment", "direction", "family", "send_buffer", "receive_buffer", "placement", "warmup"},
 		Optional: []string{"wait", "scheduling"},
 		Defaults: study.Workload{
-			LossGoals: study.LossGoals{0, 0.01}, Goal: study.Median, ExceedRatio: study.PortionOf(0.5), Pause: study.WaitOf(300 * time.Millisecond),
+			LossGoals: quantity.LossGoals{0, 0.01}, Goal: study.Median, ExceedRatio: quantity.PortionOf(0.5), Pause: quantity.WaitOf(300 * time.Millisecond),
 			MinRate: 1e6, MaxRate: 10e9,
 			Flows: 1, PayloadSize: 1400, Burst: 64, Offload: study.Off, Fragment: study.Off, Direction: study.Forward,
-			Family: study.IPv4, SendBuffer: study.Buffer(4 << 20), ReceiveBuffer: study.Buffer(4 << 20), Placement: study.TwoCores,
+			Family: study.IPv4, SendBuffer: quantity.Buffer(4 << 20), ReceiveBuffer: quantity.Buffer(4 << 20), Placement: study.TwoCores,
 		},
 		Profiles: map[string]study.Workload{
 			study.Quick:    {Step: second / 2, StepSum: second * 3 / 2, Precision: 0.02, MaxSearch: 25 * second, Times: 1},
@@ -234,14 +235,14 @@ func (w search) Spec() traffic.Spec {
 			study.Paper:    {Step: second, StepSum: 21 * second, Precision: 0.005, MaxSearch: 600 * second, Goal: study.Beside},
 		},
 		Goals: map[string]study.Workload{
-			study.Strict: {ExceedRatio: study.PortionOf(0)},
-			study.RFC2544: {ExceedRatio: study.PortionOf(0), LossGoals: study.LossGoals{0}, Step: 60 * second, StepSum: 60 * second,
+			study.Strict: {ExceedRatio: quantity.PortionOf(0)},
+			study.RFC2544: {ExceedRatio: quantity.PortionOf(0), LossGoals: quantity.LossGoals{0}, Step: 60 * second, StepSum: 60 * second,
 				Precision: 0.01, MaxSearch: 3600 * second},
 		},
 		Lengths: map[string]study.Length{
-			study.Quick:    {Warmup: study.Duration(50 * time.Millisecond)},
-			study.Standard: {Warmup: study.Duration(50 * time.Millisecond)},
-			study.Paper:    {Warmup: study.Duration(100 * time.Millisecond)},
+			study.Quick:    {Warmup: quantity.Duration(50 * time.Millisecond)},
+			study.Standard: {Warmup: quantity.Duration(50 * time.Millisecond)},
+			study.Paper:    {Warmup: quantity.Duration(100 * time.Millisecond)},
 		},
 	}}
 }

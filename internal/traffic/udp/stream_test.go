@@ -12,6 +12,7 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/loopback"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
@@ -21,7 +22,7 @@ import (
 // params is a short trial over loopback.
 func params(kind string) traffic.Params {
 	return traffic.Params{
-		Workload: study.Workload{Kind: kind, Streams: 1, PayloadSize: 1400, RequestSize: 16, ResponseSize: 16, Rate: 50e6, Burst: 64, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.Buffer(4 << 20)},
+		Workload: study.Workload{Kind: kind, Streams: 1, PayloadSize: 1400, RequestSize: 16, ResponseSize: 16, Rate: 50e6, Burst: 64, SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.Buffer(4 << 20)},
 		Address:  "127.0.0.1:0", Token: loopback.NewToken(), CPU: -1, Warmup: 50 * time.Millisecond, Duration: 250 * time.Millisecond,
 	}
 }

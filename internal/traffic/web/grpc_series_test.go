@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/loopback"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
@@ -42,7 +43,7 @@ func seriesOf(t *testing.T, p traffic.Params, messages int, status string) (addr
 	})
 }
 
-func seriesParams(flows, streams, messages int, request, response study.Size) traffic.Params {
+func seriesParams(flows, streams, messages int, request, response quantity.Size) traffic.Params {
 	p := http2Params("grpc", flows, streams, request, response)
 	p.Streaming, p.Messages = study.ServerStreams, messages
 	return p
@@ -52,7 +53,7 @@ func seriesParams(flows, streams, messages int, request, response study.Size) tr
 func TestGRPCSeriesOfNetHTTP(t *testing.T) {
 	loopback.Room(t)
 	for _, n := range implementations() {
-		for i, sizes := range [][2]study.Size{{1, 10}, {100_000, 300_000}} {
+		for i, sizes := range [][2]quantity.Size{{1, 10}, {100_000, 300_000}} {
 			p := seriesParams(2, 3, 7, sizes[0], sizes[1])
 			p.TLS = []string{study.Off, study.On}[i]
 			p.Address = seriesOf(t, p, 7, "0")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/loopback"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
@@ -49,7 +50,7 @@ func TestGRPCStreamsOfNetHTTP(t *testing.T) {
 	loopback.Room(t)
 	never := func(http.ResponseWriter, int) bool { return false }
 	for _, n := range implementations() {
-		for i, sizes := range [][2]study.Size{{0, 10}, {100_000, 300_000}} {
+		for i, sizes := range [][2]quantity.Size{{0, 10}, {100_000, 300_000}} {
 			p := http2Params("grpc", 2, 3, sizes[0], sizes[1])
 			p.Streaming, p.TLS = study.Bidi, []string{study.Off, study.On}[i]
 			p.Address = streamOf(t, p, never)

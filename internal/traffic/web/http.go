@@ -9,6 +9,7 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/traffic"
 	"tare/internal/traffic/connection"
 	"tare/internal/traffic/exchange"
@@ -33,12 +34,12 @@ func (httpRequests) Spec() traffic.Spec {
 		Optional:  []string{"request_size", "transaction_rate", "wait", "scheduling", "tls", "resumption", "response_mix", "pairs", "tool", "verify_with", "with_load", "event"},
 		Defaults: study.Workload{
 			Flows: 1, ResponseSize: 1 << 10, KeepAlive: study.On, Family: study.IPv4, Congestion: "cubic",
-			SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), Placement: study.OneCore,
+			SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer(), Placement: study.OneCore,
 		},
 		Lengths: map[string]study.Length{
-			study.Quick:    {Warmup: study.Duration(50 * time.Millisecond), Duration: study.Duration(400 * time.Millisecond), Slice: traffic.ExchangeSlice},
-			study.Standard: {Warmup: study.Duration(200 * time.Millisecond), Duration: study.Duration(800 * time.Millisecond), Slice: traffic.ExchangeSlice},
-			study.Paper:    {Warmup: study.Duration(time.Second), Duration: study.Duration(30 * time.Second)},
+			study.Quick:    {Warmup: quantity.Duration(50 * time.Millisecond), Duration: quantity.Duration(400 * time.Millisecond), Slice: traffic.ExchangeSlice},
+			study.Standard: {Warmup: quantity.Duration(200 * time.Millisecond), Duration: quantity.Duration(800 * time.Millisecond), Slice: traffic.ExchangeSlice},
+			study.Paper:    {Warmup: quantity.Duration(time.Second), Duration: quantity.Duration(30 * time.Second)},
 		},
 	}}
 }
@@ -73,9 +74,9 @@ func newHTTPTrial(p traffic.Params) (httpTrial, error) {
 	case p.TransactionRate > exchange.MaxRate:
 		return t, fmt.Errorf("%s: %d transactions/s: use at most %d", p.Kind, p.TransactionRate, int64(exchange.MaxRate))
 	}
-	t.mix = mix{sizes: []study.Size{p.ResponseSize}}
+	t.mix = mix{sizes: []quantity.Size{p.ResponseSize}}
 	if p.ResponseMix != "" {
-		all, err := study.ParseMix(p.ResponseMix)
+		all, err := quantity.ParseMix(p.ResponseMix)
 		if err != nil {
 			return t, fmt.Errorf("%s: %w", p.Kind, err)
 		}
@@ -185,7 +186,7 @@ func (t *httpTrial) together() int {
 const leastHead = 10
 
 // contentOf returns the least bytes of messages with bodies of a size, whatever their heads and in either version of HTTP.
-func contentOf(messages int64, size study.Size) int64 { return messages * (int64(size) + leastHead) }
+func contentOf(messages int64, size quantity.Size) int64 { return messages * (int64(size) + leastHead) }
 
 // prepare sets the Go scheduler for a trial. In TLS and HTTP/2, each connection has its threads, and allocates.
 func (t *httpTrial) prepare() (restore func()) {

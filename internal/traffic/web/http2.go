@@ -12,6 +12,7 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/traffic"
 	"tare/internal/traffic/connection"
 	"tare/internal/traffic/http1"
@@ -92,7 +93,7 @@ func (t *httpTrial) inParts() bool { return t.streaming || t.series > 0 }
 const prefixSize = 5
 
 // framed returns how a body of that size is sent: in gRPC, behind its prefix.
-func (t *httpTrial) framed(size study.Size) (prefix []byte, body int) {
+func (t *httpTrial) framed(size quantity.Size) (prefix []byte, body int) {
 	if !t.grpc {
 		return nil, int(size)
 	}

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/loopback"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
@@ -87,7 +88,7 @@ func TestHTTP2ClientOfNetHTTP(t *testing.T) {
 	for _, n := range implementations() {
 		for _, c := range []struct {
 			kind, tls         string
-			request, response study.Size
+			request, response quantity.Size
 		}{{"http2", study.Off, 0, 10}, {"http2", study.On, 3 << 20, 3 << 20}, {"grpc", study.Off, 3 << 20, 3 << 20}, {"grpc", study.On, 0, 10}} {
 			p := http2Params(c.kind, 2, 5, c.request, c.response)
 			p.Duration, p.TLS = 100*time.Millisecond, c.tls
@@ -405,7 +406,7 @@ func TestHTTP2ServerOfStrangers(t *testing.T) {
 // Cancelling a trial ends both endpoints, and each reports why.
 func TestHTTP2Cancelled(t *testing.T) {
 	for i, on := range pairings() {
-		p := http2Params([]string{"http2", "grpc"}[i%2], 2, 3, study.Size(i*100_000), 100)
+		p := http2Params([]string{"http2", "grpc"}[i%2], 2, 3, quantity.Size(i*100_000), 100)
 		p.Duration = time.Minute
 		if i > 1 {
 			p.TLS, p.TransactionRate = study.On, 50

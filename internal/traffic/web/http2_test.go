@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/loopback"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
 
-func http2Params(kind string, flows, streams int, request, response study.Size) traffic.Params {
+func http2Params(kind string, flows, streams int, request, response quantity.Size) traffic.Params {
 	p := loopback.Params(kind)
 	p.Warmup, p.Duration = 10*time.Millisecond, 60*time.Millisecond
 	p.Flows, p.Streams, p.RequestSize, p.ResponseSize = flows, streams, request, response
@@ -23,7 +24,7 @@ func http2Params(kind string, flows, streams int, request, response study.Size) 
 func TestHTTP2Conformance(t *testing.T) {
 	loopback.Room(t)
 	kinds := [][2]string{{"http2", ""}, {"grpc", ""}, {"grpc", study.Bidi}, {"grpc", study.ServerStreams}}
-	sizes := [][2]study.Size{{0, 1}, {0, 1024}, {3000, 200_000}, {5 << 20, 20_000}, {300_000, 300_000}}
+	sizes := [][2]quantity.Size{{0, 1}, {0, 1024}, {3000, 200_000}, {5 << 20, 20_000}, {300_000, 300_000}}
 	flows := [][2]int{{1, 1}, {1, 8}, {3, 2}}
 	for i := range len(kinds) * len(sizes) {
 		kind, size := kinds[i/len(sizes)], sizes[i%len(sizes)]
@@ -34,7 +35,7 @@ func TestHTTP2Conformance(t *testing.T) {
 			if p.Streaming == study.ServerStreams {
 				p.Messages = 1 + i%4
 			}
-			large := int64(size[0]+size[1]*study.Size(max(1, p.Messages)))*int64(many[0]*many[1]) > 2<<20 // no request would begin in the timed part of a slice
+			large := int64(size[0]+size[1]*quantity.Size(max(1, p.Messages)))*int64(many[0]*many[1]) > 2<<20 // no request would begin in the timed part of a slice
 			switch scheduled := (i/2+j)%2 == 0; {
 			case scheduled && large:
 				p.TransactionRate = 30

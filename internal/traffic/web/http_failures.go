@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/traffic/connection"
 	"tare/internal/traffic/http1"
 	"tare/internal/traffic/http2"
@@ -98,7 +98,7 @@ func (f httpFailure) systematic() bool {
 }
 
 // check returns what is wrong with a complete response, which is to have that size.
-func (t *httpTrial) check(h *http1.Head, body int64, want study.Size) error {
+func (t *httpTrial) check(h *http1.Head, body int64, want quantity.Size) error {
 	tag, _ := h.Field(http1.TagField)
 	coding, _ := h.Field("Content-Encoding")
 	if h.Is("Content-Encoding", "identity") {
@@ -112,7 +112,7 @@ func (t *httpTrial) check(h *http1.Head, body int64, want study.Size) error {
 }
 
 // wrong returns what is wrong with a response that is not that of the trial, of this status, tag, location, coding and body.
-func (t *httpTrial) wrong(status int, tag, to, coding string, body int64, want study.Size) error {
+func (t *httpTrial) wrong(status int, tag, to, coding string, body int64, want quantity.Size) error {
 	other := func(format string, args ...any) error {
 		return &answerError{httpOther, fmt.Sprintf(format, args...)}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/loopback"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
@@ -128,7 +129,7 @@ func TestHTTPForeignPrograms(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			for i, keep := range []string{study.On, study.Off} {
 				for _, on := range covering(i) {
-					p := httpParams(3, study.Size(i*5000), 3000, keep)
+					p := httpParams(3, quantity.Size(i*5000), 3000, keep)
 					trial := must.Get(newHTTPTrial(p))(t)
 					address, stop := httpServing(t, on.Server, p)
 					proxyAt, serverAt := f.start(t, address, trial.answer, 3000)

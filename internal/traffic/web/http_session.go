@@ -8,6 +8,7 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/traffic"
 	"tare/internal/traffic/clock"
 	"tare/internal/traffic/connection"
@@ -24,14 +25,14 @@ type httpFlow struct {
 	no     int
 	stream socket.Stream // nil for none
 	reader *http1.Reader
-	ask    *outgoing  // its request, in HTTP/1.1
-	want   study.Size // of the response to it
-	sent   int        // bytes of the request
-	parts  int        // messages of the response, of several
-	bytes  int        // of the response so far
-	opened bool       // the exchange began with a connection
-	busy   bool       // an exchange is in progress
-	asked  bool       // its request was begun, in HTTP/2
+	ask    *outgoing     // its request, in HTTP/1.1
+	want   quantity.Size // of the response to it
+	sent   int           // bytes of the request
+	parts  int           // messages of the response, of several
+	bytes  int           // of the response so far
+	opened bool          // the exchange began with a connection
+	busy   bool          // an exchange is in progress
+	asked  bool          // its request was begun, in HTTP/2
 
 	from, connected, first time.Duration // of its exchange; from is when that was due, with a schedule
 	whole                  time.Duration // when the response was there, if the end of the connection comes later; else 0

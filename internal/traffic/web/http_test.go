@@ -12,12 +12,13 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/loopback"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
 
-func httpParams(flows int, request, response study.Size, keepAlive string) traffic.Params {
+func httpParams(flows int, request, response quantity.Size, keepAlive string) traffic.Params {
 	p := loopback.Params("http")
 	p.Warmup, p.Duration = 10*time.Millisecond, 60*time.Millisecond
 	p.Streams, p.RequestSize, p.ResponseSize, p.KeepAlive = flows, request, response, keepAlive
@@ -30,7 +31,7 @@ func TestHTTPConformance(t *testing.T) {
 	loopback.Room(t)
 	i := 0
 	for _, keep := range []string{study.On, study.Off} {
-		for _, sizes := range [][2]study.Size{{0, 1}, {0, 1024}, {3000, 200_000}, {300_000, 20_000}} {
+		for _, sizes := range [][2]quantity.Size{{0, 1}, {0, 1024}, {3000, 200_000}, {300_000, 20_000}} {
 			for _, flows := range []int{1, 3} {
 				i++
 				for j, on := range covering(i) {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/loopback"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
@@ -134,7 +135,7 @@ func TestHTTPTLSForeignPrograms(t *testing.T) {
 	for i, keep := range []string{study.On, study.Off} {
 		for j, on := range covering(i) {
 			for _, behind := range []string{study.On, study.Off} {
-				p := tlsParams(3, study.Size(j*5000), 3000, keep)
+				p := tlsParams(3, quantity.Size(j*5000), 3000, keep)
 				if keep == study.Off {
 					p.Resumption = study.On
 				}

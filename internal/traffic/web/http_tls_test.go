@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/loopback"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
@@ -33,7 +34,7 @@ import (
 	"tare/internal/warning"
 )
 
-func tlsParams(flows int, request, response study.Size, keepAlive string) traffic.Params {
+func tlsParams(flows int, request, response quantity.Size, keepAlive string) traffic.Params {
 	p := httpParams(flows, request, response, keepAlive)
 	p.TLS = study.On
 	return p
@@ -45,7 +46,7 @@ func TestHTTPTLSConformance(t *testing.T) {
 	loopback.Room(t)
 	i := 0
 	for _, keep := range []string{study.On, study.Off} {
-		for _, sizes := range [][2]study.Size{{0, 1024}, {3000, 200_000}, {300_000, 20_000}} {
+		for _, sizes := range [][2]quantity.Size{{0, 1024}, {3000, 200_000}, {300_000, 20_000}} {
 			for _, flows := range []int{1, 3} {
 				i++
 				for j, on := range covering(i) {

@@ -4,18 +4,18 @@ import (
 	"math/rand/v2"
 	"strconv"
 
-	"tare/internal/study"
+	"tare/internal/study/quantity"
 )
 
 // mix are the sizes of a trial's responses. A request has the number of its size as its target.
 type mix struct {
-	sizes []study.Size
+	sizes []quantity.Size
 	order []uint8 // of the requests, again and again: numbers of sizes; nil for one size
 }
 
 // newMix returns the sizes with the order of requests, which is shuffled in the same way each time: whatever the number of flows, each
 // has all sizes.
-func newMix(all []study.Mixed) (m mix) {
+func newMix(all []quantity.Mixed) (m mix) {
 	for i, one := range all {
 		m.sizes = append(m.sizes, one.Size)
 		for range one.Weight {
@@ -27,7 +27,7 @@ func newMix(all []study.Mixed) (m mix) {
 }
 
 // largest is the largest size.
-func (m mix) largest() (most study.Size) {
+func (m mix) largest() (most quantity.Size) {
 	for _, size := range m.sizes {
 		most = max(most, size)
 	}
@@ -39,7 +39,7 @@ func (m mix) mean() float64 {
 	if m.order == nil {
 		return float64(m.sizes[0])
 	}
-	var sum study.Size
+	var sum quantity.Size
 	for _, of := range m.order {
 		sum += m.sizes[of]
 	}

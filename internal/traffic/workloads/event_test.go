@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/studytest"
 )
@@ -45,11 +46,11 @@ func TestEventKeys(t *testing.T) {
 		`event: event is "link_down", but transaction_rate is 50, which is too low to see how long a gap is; want at least 100`: with(func(w *study.Workload) { w.TransactionRate = 50 }),
 		`event: event is "link_down", but there are 2 pairs; an event is measured with one`:                                     with(func(w *study.Workload) { w.Pairs = 2 }),
 		`event: event is "link_down", but there is a load beside it; remove event or with_load`:                                 with(func(w *study.Workload) { w.WithLoad = study.TCPLoad }),
-		`event: event is "link_down", but duration is 500ms, which has no room for it; want at least 1s`:                        with(func(w *study.Workload) { w.Duration = study.Duration(500 * time.Millisecond) }),
+		`event: event is "link_down", but duration is 500ms, which has no room for it; want at least 1s`:                        with(func(w *study.Workload) { w.Duration = quantity.Duration(500 * time.Millisecond) }),
 		`event: event is "link_dwon", which no mode of the study has; want link_down or policy_added`:                           with(func(w *study.Workload) { w.Event = "link_dwon" }),
 		`event: event is "Link"; want the name of an event, such as link_down`:                                                  with(func(w *study.Workload) { w.Event = "Link" }),
 		`slice: slice is 20ms, but its event happens once in a trial; remove slice`: with(func(w *study.Workload) {
-			w.Slice, w.Duration = study.Duration(20*time.Millisecond), study.Duration(4*time.Second)
+			w.Slice, w.Duration = quantity.Duration(20*time.Millisecond), quantity.Duration(4*time.Second)
 		}),
 	} {
 		var got []string

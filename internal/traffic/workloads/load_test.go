@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/studytest"
 )
@@ -29,7 +30,7 @@ func TestWithLoadKeys(t *testing.T) {
 		"with_load: tcp_stream does not take with_load":                                                         {Kind: "tcp_stream", WithLoad: study.TCPLoad},
 		"with_load: udp_rr does not take with_load":                                                             {Kind: "udp_rr", WithLoad: study.TCPLoad},
 		"with_load: with_load is \"udp_stream\"; want tcp_stream":                                               {Kind: "tcp_rr", WithLoad: "udp_stream"},
-		"slice: slice is 20ms, but the load beside it needs longer than a slice to fill the path; remove slice": {Kind: "tcp_rr", WithLoad: study.TCPLoad, Slice: study.Duration(20 * time.Millisecond), Duration: study.Duration(time.Second)},
+		"slice: slice is 20ms, but the load beside it needs longer than a slice to fill the path; remove slice": {Kind: "tcp_rr", WithLoad: study.TCPLoad, Slice: quantity.Duration(20 * time.Millisecond), Duration: quantity.Duration(time.Second)},
 	} {
 		var got []string
 		for _, p := range study.Check(study.Study{Workloads: []study.Workload{w}}, cat, nil) {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
 	"tare/internal/traffic"
@@ -62,7 +63,7 @@ func TestScheduling(t *testing.T) {
 		}
 		await(t, "before "+spec.Kind, 0)
 		stop := start(t, w, traffic.Params{
-			Workload: study.Workload{Kind: spec.Kind, Scheduling: study.FIFOScheduling, Streams: 1, PayloadSize: 1400, RequestSize: 16, ResponseSize: 16, Rate: 10e6, TransactionRate: 100, Burst: 64, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer()},
+			Workload: study.Workload{Kind: spec.Kind, Scheduling: study.FIFOScheduling, Streams: 1, PayloadSize: 1400, RequestSize: 16, ResponseSize: 16, Rate: 10e6, TransactionRate: 100, Burst: 64, SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer()},
 			Address:  "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, Duration: time.Hour,
 		})
 		await(t, spec.Kind, map[bool]int{false: 2, true: 4}[spec.FewFlows]) // one that accepts and one that keeps the schedule beside those of the connection

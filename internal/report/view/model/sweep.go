@@ -6,7 +6,7 @@ import (
 
 	"tare/internal/analysis/claims"
 	"tare/internal/result"
-	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/wording"
 )
 
@@ -128,7 +128,7 @@ func sweepsOf(ws []Workload) []Sweep {
 // underoffered reports whether the sender of a mode offered clearly less than a rate such as 500Mbit/s.
 func (w Workload) underoffered(mode, rate string) bool {
 	i := slices.IndexFunc(w.Tables, func(t Table) bool { return t.Metric.Name == "offered_load" })
-	var asked study.Rate
+	var asked quantity.Rate
 	if i < 0 || asked.UnmarshalText([]byte(rate)) != nil {
 		return false
 	}

@@ -1,4 +1,4 @@
-package study
+package quantity
 
 import (
 	"fmt"
@@ -16,20 +16,19 @@ import (
 // The patterns of the units. The JSON Schema contains the same patterns, so that an
 // editor and Decode agree.
 const (
-	durationPattern = `^([0-9]+(\.[0-9]+)?(h|m|s|ms|us|µs|ns))+$|^0$`
-	sizePattern     = `^(0|[1-9][0-9]*)(KiB|MiB|GiB)?$`
-	bufferPattern   = `^auto$|` + sizePattern
-	ratePattern     = `^([0-9]+(\.[0-9]+)?)([kKmMgG]?([bB][iI][tT](/[sS])?|bps))?$`
+	DurationPattern = `^([0-9]+(\.[0-9]+)?(h|m|s|ms|us|µs|ns))+$|^0$`
+	SizePattern     = `^(0|[1-9][0-9]*)(KiB|MiB|GiB)?$`
+	BufferPattern   = `^auto$|` + SizePattern
+	RatePattern     = `^([0-9]+(\.[0-9]+)?)([kKmMgG]?([bB][iI][tT](/[sS])?|bps))?$`
 
-	sharePattern    = `^off$|^[0-9]+(\.[0-9]+)?$`
-	recreatePattern = `^(once|auto)$`
+	SharePattern = `^off$|^[0-9]+(\.[0-9]+)?$`
 
-	passPattern = `^(auto|off)$|` + ratePattern
+	PassPattern = `^(auto|off)$|` + RatePattern
 
-	loadPattern = `^unlimited$|` + ratePattern
+	LoadPattern = `^unlimited$|` + RatePattern
 
-	// MaxUnitText bounds the text of a quantity.
-	MaxUnitText = 40
+	// MaxText bounds the text of a quantity.
+	MaxText = 40
 )
 
 type sizeUnit struct {
@@ -52,9 +51,10 @@ func rateUnits() []rateUnit {
 	return []rateUnit{{"Gbit/s", 1e9}, {"Mbit/s", 1e6}, {"kbit/s", 1e3}, {"bit/s", 1}}
 }
 
-func parseDuration(text string) (Duration, error) {
+// ParseDuration reads a duration with its unit.
+func ParseDuration(text string) (Duration, error) {
 	bad := fmt.Errorf("%s is not a duration; write a number and a unit, such as 1.5s or 300ms", suggest.Quote(text))
-	if !matches(durationPattern, text) {
+	if !Matches(DurationPattern, text) {
 		return 0, bad
 	}
 	d, err := time.ParseDuration(text)
@@ -64,9 +64,10 @@ func parseDuration(text string) (Duration, error) {
 	return Duration(d), nil
 }
 
-func parseSize(text string) (Size, error) {
+// ParseSize reads a number of bytes.
+func ParseSize(text string) (Size, error) {
 	bad := fmt.Errorf("%s is not a size; write bytes, or a whole number with KiB, MiB or GiB", suggest.Quote(text))
-	if !matches(sizePattern, text) {
+	if !Matches(SizePattern, text) {
 		return 0, bad
 	}
 	for _, u := range sizeUnits() {
@@ -83,9 +84,10 @@ func parseSize(text string) (Size, error) {
 	return 0, bad
 }
 
-func parseRate(text string) (Rate, error) {
+// ParseRate reads a rate in bit/s.
+func ParseRate(text string) (Rate, error) {
 	bad := fmt.Errorf("%s is not a rate; write it as 1Gbit/s, 500Mbit/s or plain bit/s", suggest.Quote(text))
-	if !matches(ratePattern, text) {
+	if !Matches(RatePattern, text) {
 		return 0, bad
 	}
 	digits := strings.TrimRight(text, "kKmMgGbBiItT/psS")
@@ -118,7 +120,7 @@ func parseRate(text string) (Rate, error) {
 	return Rate(low), nil
 }
 
-// matches reports whether a quantity's text has the form of pattern.
-func matches(pattern, text string) bool {
-	return utf8.RuneCountInString(text) <= MaxUnitText && regexp.MustCompile(pattern).MatchString(text)
+// Matches reports whether a quantity's text has the form of pattern.
+func Matches(pattern, text string) bool {
+	return utf8.RuneCountInString(text) <= MaxText && regexp.MustCompile(pattern).MatchString(text)
 }

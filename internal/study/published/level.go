@@ -1,9 +1,10 @@
-package study
+package published
 
 import (
 	"strconv"
 	"strings"
 
+	"tare/internal/study/quantity"
 	"tare/internal/unit"
 )
 
@@ -18,7 +19,7 @@ type Level struct {
 // String writes the level as in the names of results: 200Mbit/s, 16flows.
 func (l Level) String() string {
 	if l.Key == "rates" {
-		return Rate(l.Value).String()
+		return quantity.Rate(l.Value).String()
 	}
 	return strconv.FormatFloat(l.Value, 'f', -1, 64) + l.Key
 }
@@ -39,16 +40,3 @@ func (l Level) Label() string {
 
 // sort reports whether the level is of the same sort as another one.
 func (l Level) sort(other Level) bool { return l.Key == "" || l.Key == other.Key }
-
-// Levels are the values of the workload's sweep, none if it has one value.
-func (w Workload) Levels() []Level {
-	var out []Level
-	for _, r := range w.Rates {
-		out = append(out, Level{"rates", float64(r)})
-	}
-	key, counts := w.Concurrency()
-	for _, n := range counts {
-		out = append(out, Level{key, float64(n)})
-	}
-	return out
-}

@@ -1,4 +1,4 @@
-package study
+package published
 
 import (
 	"fmt"
@@ -7,21 +7,21 @@ import (
 	"tare/internal/study/suggest"
 )
 
-// PublishedValue is a published value with its spread, if it has one, in base units.
-type PublishedValue struct {
+// Value is a published value with its spread, if it has one, in base units.
+type Value struct {
 	Value, Lo, Hi float64
 	Unit          string // as that of a Quantity
 	HasSpread     bool
 }
 
-// ParsePublished reads a published value, such as 0.992, 745 Mbit/s or 0.992 (0.97-1.01). After a
+// ParseValue reads a published value, such as 0.992, 745 Mbit/s or 0.992 (0.97-1.01). After a
 // comma or semicolon, any text may follow.
-func ParsePublished(text string) (PublishedValue, error) {
+func ParseValue(text string) (Value, error) {
 	bad := fmt.Errorf("%s does not begin with a value; want such as 0.992, 745 Mbit/s, or 0.992 (0.97-1.01), and any text after a comma", suggest.Quote(text))
 	const number, unit = `([0-9]+(?:\.[0-9]+)?)`, ` ?(%|[a-zA-Zµ][a-zA-Zµ_/]*)?`
 	found := regexp.MustCompile(`^` + number + unit + `(?: \(` + number + unit + `(?:-| to | - )` + number + unit + `\))?(?:[,;] ?.*)?$`).FindStringSubmatch(text)
 	if found == nil {
-		return PublishedValue{}, bad
+		return Value{}, bad
 	}
 	last := found[2]
 	read := func(number, unit string) (Quantity, bool) {
@@ -32,9 +32,9 @@ func ParsePublished(text string) (PublishedValue, error) {
 	}
 	v, ok := read(found[1], found[2])
 	if !ok {
-		return PublishedValue{}, bad
+		return Value{}, bad
 	}
-	out := PublishedValue{Value: v.Value, Unit: v.Unit}
+	out := Value{Value: v.Value, Unit: v.Unit}
 	if found[3] == "" {
 		return out, nil
 	}
@@ -44,10 +44,10 @@ func ParsePublished(text string) (PublishedValue, error) {
 	lo, okLo := read(found[3], found[4])
 	hi, okHi := read(found[5], found[6])
 	if !okLo || !okHi || lo.Unit != v.Unit || hi.Unit != v.Unit {
-		return PublishedValue{}, bad
+		return Value{}, bad
 	}
 	if lo.Value > hi.Value {
-		return PublishedValue{}, fmt.Errorf("the spread of %s has its higher limit first", suggest.Quote(text))
+		return Value{}, fmt.Errorf("the spread of %s has its higher limit first", suggest.Quote(text))
 	}
 	out.Lo, out.Hi, out.HasSpread = lo.Value, hi.Value, true
 	return out, nil

@@ -1,4 +1,6 @@
-package study
+// Package published reads what studies say of publications: values with their spread, and the conditions under which a
+// claim holds.
+package published
 
 import (
 	"errors"
@@ -8,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tare/internal/study/quantity"
 	"tare/internal/study/suggest"
 	"tare/internal/unit"
 )
@@ -151,18 +154,18 @@ func (p *conditionParser) quantity(after string) (*Quantity, error) {
 // parseQuantity reads a number, a percentage, a rate or a duration.
 func parseQuantity(text string) (Quantity, bool) {
 	q := Quantity{Text: text}
-	if number, percent := strings.CutSuffix(text, "%"); matches(numberPattern, number) {
+	if number, percent := strings.CutSuffix(text, "%"); quantity.Matches(numberPattern, number) {
 		x, err := strconv.ParseFloat(number, 64)
 		if q.Value = x; percent {
 			q.Value, q.Unit = x/100, "%"
 		}
 		return q, err == nil
 	}
-	if r, err := parseRate(text); err == nil {
+	if r, err := quantity.ParseRate(text); err == nil {
 		q.Value, q.Unit = float64(r), "bit/s"
 		return q, true
 	}
-	if d, err := parseDuration(text); err == nil {
+	if d, err := quantity.ParseDuration(text); err == nil {
 		q.Value, q.Unit = d.Std().Seconds(), "s"
 		return q, true
 	}
@@ -177,7 +180,7 @@ func quantityIn(text string) (Quantity, bool) {
 		u = to
 	}
 	v, err := strconv.ParseFloat(text[:digits], 64)
-	return Quantity{Value: u.In(v), Unit: u.Base, Text: text}, known && err == nil && matches(numberPattern, text[:digits]) && len(text) <= MaxUnitText && (u.Base == unit.Bits || u.Base == unit.Second)
+	return Quantity{Value: u.In(v), Unit: u.Base, Text: text}, known && err == nil && quantity.Matches(numberPattern, text[:digits]) && len(text) <= quantity.MaxText && (u.Base == unit.Bits || u.Base == unit.Second)
 }
 
 const numberPattern = `^[0-9]+(\.[0-9]+)?$`
@@ -190,7 +193,7 @@ func (p *conditionParser) level(after string) (*Level, error) {
 			digits, key = number, of
 		}
 	}
-	if matches(`^[0-9]{1,12}$`, digits) {
+	if quantity.Matches(`^[0-9]{1,12}$`, digits) {
 		n, err := strconv.ParseFloat(digits, 64)
 		for _, of := range []string{"flows", "streams"} {
 			if key == "" && p.skip(of) {
@@ -199,7 +202,7 @@ func (p *conditionParser) level(after string) (*Level, error) {
 		}
 		return &Level{key, n}, err
 	}
-	if r, err := parseRate(word); err == nil {
+	if r, err := quantity.ParseRate(word); err == nil {
 		return &Level{"rates", float64(r)}, nil
 	}
 	return nil, fmt.Errorf("%s after %q is not a level of a sweep; want a rate such as 700Mbit/s, or a number of flows or streams such as 16", suggest.Quote(word), after)

@@ -1,4 +1,5 @@
-package study
+// Package quantity reads and writes the quantities of studies: durations, sizes, rates and shares.
+package quantity
 
 import (
 	"fmt"
@@ -6,6 +7,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
+)
+
+// The words in place of a quantity.
+const (
+	Auto = "auto"
+	Off  = "off"
 )
 
 // Duration is a time.Duration written as Go writes it: 1.5s, 300ms. Its zero
@@ -37,7 +44,7 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil
 // UnmarshalText reads a duration with units, such as 1.5s or 1m30s, or a plain
 // 0. Negative durations are refused.
 func (d *Duration) UnmarshalText(text []byte) error {
-	v, err := parseDuration(string(text))
+	v, err := ParseDuration(string(text))
 	if err == nil {
 		*d = v
 	}
@@ -56,8 +63,8 @@ func WaitOf(d time.Duration) Wait { return Wait{Duration(d), true} }
 // Std returns w as the standard library's type; 0 for an absent one.
 func (w Wait) Std() time.Duration { return w.For.Std() }
 
-// atLeast is the larger of w and least.
-func (w Wait) atLeast(least Duration) Wait { return WaitOf(max(w.For, least).Std()) }
+// AtLeast is the larger of w and least.
+func (w Wait) AtLeast(least Duration) Wait { return WaitOf(max(w.For, least).Std()) }
 
 // String writes w as a Duration.
 func (w Wait) String() string { return w.For.String() }
@@ -67,7 +74,7 @@ func (w Wait) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
 
 // UnmarshalText reads a Duration.
 func (w *Wait) UnmarshalText(text []byte) error {
-	d, err := parseDuration(string(text))
+	d, err := ParseDuration(string(text))
 	if err == nil {
 		*w = Wait{d, true}
 	}
@@ -92,7 +99,7 @@ func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText reads 1400, 128KiB, 2MiB or 1GiB.
 func (s *Size) UnmarshalText(text []byte) error {
-	v, err := parseSize(string(text))
+	v, err := ParseSize(string(text))
 	if err == nil {
 		*s = v
 	}
@@ -123,7 +130,7 @@ func (b BufferSize) Socket() int {
 // String writes b as a Size, or auto.
 func (b BufferSize) String() string {
 	if b.Auto {
-		return AutoWord
+		return Auto
 	}
 	return b.Bytes.String()
 }
@@ -133,11 +140,11 @@ func (b BufferSize) MarshalText() ([]byte, error) { return []byte(b.String()), n
 
 // UnmarshalText reads a size or auto.
 func (b *BufferSize) UnmarshalText(text []byte) error {
-	if string(text) == AutoWord {
+	if string(text) == Auto {
 		*b = AutoBuffer()
 		return nil
 	}
-	v, err := parseSize(string(text))
+	v, err := ParseSize(string(text))
 	if err != nil {
 		return fmt.Errorf("%w, or auto", err)
 	}
@@ -164,7 +171,7 @@ func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 // UnmarshalText reads 1Gbit/s, 1.5gbit, 500Mbit/s, 500Mbps, or plain bit/s. The case of
 // the unit does not matter, but for the b of bps, and "/s" may be left out.
 func (r *Rate) UnmarshalText(text []byte) error {
-	v, err := parseRate(string(text))
+	v, err := ParseRate(string(text))
 	if err == nil {
 		*r = v
 	}
@@ -194,10 +201,49 @@ func (l *Load) UnmarshalText(text []byte) error {
 		*l = Unlimited
 		return nil
 	}
-	v, err := parseRate(string(text))
+	v, err := ParseRate(string(text))
 	if err != nil {
 		return fmt.Errorf("%w, or unlimited", err)
 	}
 	*l = Load(v)
+	return nil
+}
+
+// PassRate is the payload in bit/s that a pass offers, or PassAuto or NoPass.
+type PassRate uint64
+
+const (
+	// PassAuto lets the run choose the rate after it has measured each mode.
+	PassAuto PassRate = math.MaxUint64
+	// NoPass disables the pass.
+	NoPass PassRate = math.MaxUint64 - 1
+)
+
+// String writes r as a Rate, auto or off.
+func (r PassRate) String() string {
+	switch r {
+	case PassAuto:
+		return Auto
+	case NoPass:
+		return Off
+	}
+	return Rate(r).String()
+}
+
+// UnmarshalText reads a rate, auto or off.
+func (r *PassRate) UnmarshalText(text []byte) error {
+	switch string(text) {
+	case Auto:
+		*r = PassAuto
+		return nil
+	case Off:
+		*r = NoPass
+		return nil
+	}
+	v, err := ParseRate(string(text))
+	if err != nil {
+		return fmt.Errorf("%w, or auto, or off", err)
+	}
+	*r = PassRate(v)
 	return nil
 }

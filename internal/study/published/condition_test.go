@@ -1,4 +1,4 @@
-package study_test
+package published_test
 
 import (
 	"math"
@@ -6,52 +6,52 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tare/internal/study"
+	"tare/internal/study/published"
 	"tare/internal/testkit/must"
 )
 
-func quantity(value float64, unit, text string) *study.Quantity {
-	return &study.Quantity{Value: value, Unit: unit, Text: text}
+func quantity(value float64, unit, text string) *published.Quantity {
+	return &published.Quantity{Value: value, Unit: unit, Text: text}
 }
 
 func TestParseCondition(t *testing.T) {
-	mbit := func(n float64) *study.Level { return &study.Level{Key: "rates", Value: n * 1e6} }
-	one := func(c study.Clause) []study.Clause { return []study.Clause{c} }
-	for text, want := range map[string][]study.Clause{
-		"same":                 one(study.Clause{Kind: study.HoldsSame}),
-		"lower":                one(study.Clause{Kind: study.HoldsLower}),
-		"order":                one(study.Clause{Kind: study.HoldsOrder}),
-		"below 0.7":            one(study.Clause{Kind: study.HoldsWithin, Below: quantity(0.7, "", "0.7")}),
-		"above 700Mbit/s":      one(study.Clause{Kind: study.HoldsWithin, Above: quantity(700e6, "bit/s", "700Mbit/s")}),
-		"below 51usec":         one(study.Clause{Kind: study.HoldsWithin, Below: quantity(51e-6, "s", "51usec")}),
-		"above 2MB/s":          one(study.Clause{Kind: study.HoldsWithin, Above: quantity(16e6, "bit/s", "2MB/s")}),
-		"below 5ms":            one(study.Clause{Kind: study.HoldsWithin, Below: quantity(0.005, "s", "5ms")}),
-		"between 0.4 and 0.7":  one(study.Clause{Kind: study.HoldsWithin, Above: quantity(0.4, "", "0.4"), Below: quantity(0.7, "", "0.7")}),
-		"same from 4 to 16":    one(study.Clause{Kind: study.HoldsSame, From: &study.Level{Value: 4}, To: &study.Level{Value: 16}}),
-		"higher from 16flows":  one(study.Clause{Kind: study.HoldsHigher, From: &study.Level{Key: "flows", Value: 16}}),
-		"higher to 16 streams": one(study.Clause{Kind: study.HoldsHigher, To: &study.Level{Key: "streams", Value: 16}}),
+	mbit := func(n float64) *published.Level { return &published.Level{Key: "rates", Value: n * 1e6} }
+	one := func(c published.Clause) []published.Clause { return []published.Clause{c} }
+	for text, want := range map[string][]published.Clause{
+		"same":                 one(published.Clause{Kind: published.HoldsSame}),
+		"lower":                one(published.Clause{Kind: published.HoldsLower}),
+		"order":                one(published.Clause{Kind: published.HoldsOrder}),
+		"below 0.7":            one(published.Clause{Kind: published.HoldsWithin, Below: quantity(0.7, "", "0.7")}),
+		"above 700Mbit/s":      one(published.Clause{Kind: published.HoldsWithin, Above: quantity(700e6, "bit/s", "700Mbit/s")}),
+		"below 51usec":         one(published.Clause{Kind: published.HoldsWithin, Below: quantity(51e-6, "s", "51usec")}),
+		"above 2MB/s":          one(published.Clause{Kind: published.HoldsWithin, Above: quantity(16e6, "bit/s", "2MB/s")}),
+		"below 5ms":            one(published.Clause{Kind: published.HoldsWithin, Below: quantity(0.005, "s", "5ms")}),
+		"between 0.4 and 0.7":  one(published.Clause{Kind: published.HoldsWithin, Above: quantity(0.4, "", "0.4"), Below: quantity(0.7, "", "0.7")}),
+		"same from 4 to 16":    one(published.Clause{Kind: published.HoldsSame, From: &published.Level{Value: 4}, To: &published.Level{Value: 16}}),
+		"higher from 16flows":  one(published.Clause{Kind: published.HoldsHigher, From: &published.Level{Key: "flows", Value: 16}}),
+		"higher to 16 streams": one(published.Clause{Kind: published.HoldsHigher, To: &published.Level{Key: "streams", Value: 16}}),
 		"below 0.5% to 700Mbit/s and above 10% from 896Mbit/s": {
-			{Kind: study.HoldsWithin, Below: quantity(0.005, "%", "0.5%"), To: mbit(700)},
-			{Kind: study.HoldsWithin, Above: quantity(0.1, "%", "10%"), From: mbit(896)},
+			{Kind: published.HoldsWithin, Below: quantity(0.005, "%", "0.5%"), To: mbit(700)},
+			{Kind: published.HoldsWithin, Above: quantity(0.1, "%", "10%"), From: mbit(896)},
 		},
 		"between 1% and 5% to 400Mbit/s and same from 500Mbit/s": {
-			{Kind: study.HoldsWithin, Above: quantity(0.01, "%", "1%"), Below: quantity(0.05, "%", "5%"), To: mbit(400)},
-			{Kind: study.HoldsSame, From: mbit(500)},
+			{Kind: published.HoldsWithin, Above: quantity(0.01, "%", "1%"), Below: quantity(0.05, "%", "5%"), To: mbit(400)},
+			{Kind: published.HoldsSame, From: mbit(500)},
 		},
 	} {
-		got, err := study.ParseCondition(text)
+		got, err := published.ParseCondition(text)
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
 			continue
 		}
-		must.EqualFor(t, text, study.Condition{Clauses: want}, got)
+		must.EqualFor(t, text, published.Condition{Clauses: want}, got)
 	}
 	for _, text := range []string{
 		"", "blow 0.7", "below", "below x", "below -1", "below 0", "below 1e3", "above NaN", "between 0.4", "between 0.4 or 0.7", "between 0.7 and 0.4",
 		"between 0.4 and 0.4", "between 5ms and 10%", "same and", "same lower", "order and same", "same from", "same from x", "same from 5 to 4", "same to 5 from 4", "below 0.7,",
 		"below 99999999999999999999999999999999999999999999999",
 	} {
-		if got, err := study.ParseCondition(text); err == nil {
+		if got, err := published.ParseCondition(text); err == nil {
 			t.Errorf("%q is accepted as %q", text, got)
 		}
 	}
@@ -59,10 +59,10 @@ func TestParseCondition(t *testing.T) {
 
 func TestConditionRegion(t *testing.T) {
 	inf := math.Inf(1)
-	at := func(n float64) *study.Level { return &study.Level{Key: "rates", Value: n} }
+	at := func(n float64) *published.Level { return &published.Level{Key: "rates", Value: n} }
 	for _, tt := range []struct {
 		text   string
-		at     *study.Level
+		at     *published.Level
 		lo, hi float64
 		ok     bool
 	}{
@@ -78,7 +78,7 @@ func TestConditionRegion(t *testing.T) {
 		{"below 1% to 16flows", at(4), -inf, inf, false},
 		{"below 1% to 700", nil, -inf, inf, false},
 	} {
-		c := must.Get(study.ParseCondition(tt.text))(t)
+		c := must.Get(published.ParseCondition(tt.text))(t)
 		if lo, hi, ok := c.Region(tt.at, 0.25); lo != tt.lo || hi != tt.hi || ok != tt.ok {
 			t.Errorf("%q at %v: %g to %g, %t", tt.text, tt.at, lo, hi, ok)
 		}
@@ -86,7 +86,7 @@ func TestConditionRegion(t *testing.T) {
 }
 
 func TestParsePublished(t *testing.T) {
-	for text, want := range map[string]study.PublishedValue{
+	for text, want := range map[string]published.Value{
 		"0.992":                         {Value: 0.992},
 		"0.992 (0.97-1.01)":             {Value: 0.992, Lo: 0.97, Hi: 1.01, HasSpread: true},
 		"0.992 (0.97 to 1.01), 10 runs": {Value: 0.992, Lo: 0.97, Hi: 1.01, HasSpread: true},
@@ -97,13 +97,13 @@ func TestParsePublished(t *testing.T) {
 		"5 ms; one run":                 {Value: 0.005, Unit: "s"},
 		"0.216, 1593 of 7375 Mbit/s":    {Value: 0.216},
 	} {
-		got, err := study.ParsePublished(text)
+		got, err := published.ParseValue(text)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%q: %v (-want +got):\n%s", text, err, diff)
 		}
 	}
 	for _, text := range []string{"", "about 400", "-1", "0.9 (0.8)", "0.9 (1.0-0.8)", "0.9 (0.8-5ms)", "5 ms 3", "NaN", "1e9", "0.9(", "745 Mbit/s (1-2 ms)"} {
-		if got, err := study.ParsePublished(text); err == nil {
+		if got, err := published.ParseValue(text); err == nil {
 			t.Errorf("%q is accepted as %+v", text, got)
 		}
 	}
@@ -116,16 +116,16 @@ func FuzzParseCondition(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		c, err := study.ParseCondition(text)
+		c, err := published.ParseCondition(text)
 		if err != nil {
 			return
 		}
-		again, err := study.ParseCondition(c.String())
+		again, err := published.ParseCondition(c.String())
 		if diff := cmp.Diff(c, again); err != nil || diff != "" {
 			t.Fatalf("%q is written as %q: %v (-read +again):\n%s", text, c, err, diff)
 		}
 		for _, clause := range c.Clauses {
-			if lo, hi := clause.Region(0.05); clause.Kind != study.HoldsOrder && !(lo < hi) {
+			if lo, hi := clause.Region(0.05); clause.Kind != published.HoldsOrder && !(lo < hi) {
 				t.Fatalf("%q has the region %g to %g", clause, lo, hi)
 			}
 		}

@@ -1,4 +1,4 @@
-package study_test
+package quantity_test
 
 import (
 	"reflect"
@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
@@ -18,10 +19,10 @@ func TestUnits(t *testing.T) {
 		UnmarshalText([]byte) error
 		String() string
 	}
-	duration := func(d time.Duration) *study.Duration { return new(study.Duration(d)) }
-	size := func(n study.Size) *study.Size { return &n }
-	buffer := func(n study.BufferSize) *study.BufferSize { return &n }
-	rate := func(n study.Rate) *study.Rate { return &n }
+	duration := func(d time.Duration) *quantity.Duration { return new(quantity.Duration(d)) }
+	size := func(n quantity.Size) *quantity.Size { return &n }
+	buffer := func(n quantity.BufferSize) *quantity.BufferSize { return &n }
+	rate := func(n quantity.Rate) *quantity.Rate { return &n }
 	for _, c := range []struct {
 		text  string
 		want  unit
@@ -37,8 +38,8 @@ func TestUnits(t *testing.T) {
 		{"0", duration(0), "0s"},
 		{"0s", duration(0), "0s"},
 		{"0h0m", duration(0), "0s"},
-		{"0s", &study.Wait{Given: true}, "0s"},
-		{"1.5s", &study.Wait{For: study.Duration(1500 * time.Millisecond), Given: true}, "1.5s"},
+		{"0s", &quantity.Wait{Given: true}, "0s"},
+		{"1.5s", &quantity.Wait{For: quantity.Duration(1500 * time.Millisecond), Given: true}, "1.5s"},
 		{"1400", size(1400), "1400"},
 		{"1024", size(1024), "1KiB"},
 		{"128KiB", size(128 << 10), "128KiB"},
@@ -46,8 +47,8 @@ func TestUnits(t *testing.T) {
 		{"1536MiB", size(1536 << 20), "1536MiB"},
 		{"3GiB", size(3 << 30), "3GiB"},
 		{"0", size(0), "0"},
-		{"auto", buffer(study.AutoBuffer()), "auto"},
-		{"64KiB", buffer(study.Buffer(64 << 10)), "64KiB"},
+		{"auto", buffer(quantity.AutoBuffer()), "auto"},
+		{"64KiB", buffer(quantity.Buffer(64 << 10)), "64KiB"},
 		{"1Gbit/s", rate(1e9), "1Gbit/s"},
 		{"1gbit", rate(1e9), "1Gbit/s"},
 		{"1.1Gbit/s", rate(1_100_000_000), "1100Mbit/s"},
@@ -83,36 +84,36 @@ func TestBadUnits(t *testing.T) {
 		text string
 		want string
 	}{
-		{new(study.Duration), "", `""` + duration},
-		{new(study.Duration), "5", `"5"` + duration},
-		{new(study.Duration), "-5s", `"-5s"` + duration},
-		{new(study.Duration), "+5s", `"+5s"` + duration},
-		{new(study.Duration), "1 s", `"1 s"` + duration},
-		{new(study.Duration), "1d", `"1d"` + duration},
-		{new(study.Duration), ".5s", `".5s"` + duration},
-		{new(study.Duration), "1e3s", `"1e3s"` + duration},
-		{new(study.Duration), "9999999999999999999999h", `"9999999999999999999999h"` + duration},
-		{new(study.Size), "", `""` + size},
-		{new(study.Size), "KiB", `"KiB"` + size},
-		{new(study.Size), "-1", `"-1"` + size},
-		{new(study.Size), "010", `"010"` + size},
-		{new(study.Size), "0x10", `"0x10"` + size},
-		{new(study.Size), "1.5KiB", `"1.5KiB"` + size},
-		{new(study.Size), "1K", `"1K"` + size},
-		{new(study.Size), "1kib", `"1kib"` + size},
-		{new(study.Size), "9223372036854775808", `"9223372036854775808"` + size},
-		{new(study.Size), "9007199254740992GiB", `"9007199254740992GiB"` + size},
-		{new(study.BufferSize), "Auto", `"Auto"` + size + ", or auto"},
-		{new(study.Rate), "", `""` + rate},
-		{new(study.Rate), "-1", `"-1"` + rate},
-		{new(study.Rate), "fast", `"fast"` + rate},
-		{new(study.Rate), "1 Gbit/s", `"1 Gbit/s"` + rate},
-		{new(study.Rate), "1GBps", `"1GBps"` + rate},
-		{new(study.Rate), "1GB/s", `"1GB/s"` + rate},
-		{new(study.Rate), "1Tbit/s", `"1Tbit/s"` + rate},
-		{new(study.Rate), "0.5", `"0.5"` + rate},
-		{new(study.Rate), "1e9", `"1e9"` + rate},
-		{new(study.Rate), "99999999999Gbit/s", `"99999999999Gbit/s"` + rate},
+		{new(quantity.Duration), "", `""` + duration},
+		{new(quantity.Duration), "5", `"5"` + duration},
+		{new(quantity.Duration), "-5s", `"-5s"` + duration},
+		{new(quantity.Duration), "+5s", `"+5s"` + duration},
+		{new(quantity.Duration), "1 s", `"1 s"` + duration},
+		{new(quantity.Duration), "1d", `"1d"` + duration},
+		{new(quantity.Duration), ".5s", `".5s"` + duration},
+		{new(quantity.Duration), "1e3s", `"1e3s"` + duration},
+		{new(quantity.Duration), "9999999999999999999999h", `"9999999999999999999999h"` + duration},
+		{new(quantity.Size), "", `""` + size},
+		{new(quantity.Size), "KiB", `"KiB"` + size},
+		{new(quantity.Size), "-1", `"-1"` + size},
+		{new(quantity.Size), "010", `"010"` + size},
+		{new(quantity.Size), "0x10", `"0x10"` + size},
+		{new(quantity.Size), "1.5KiB", `"1.5KiB"` + size},
+		{new(quantity.Size), "1K", `"1K"` + size},
+		{new(quantity.Size), "1kib", `"1kib"` + size},
+		{new(quantity.Size), "9223372036854775808", `"9223372036854775808"` + size},
+		{new(quantity.Size), "9007199254740992GiB", `"9007199254740992GiB"` + size},
+		{new(quantity.BufferSize), "Auto", `"Auto"` + size + ", or auto"},
+		{new(quantity.Rate), "", `""` + rate},
+		{new(quantity.Rate), "-1", `"-1"` + rate},
+		{new(quantity.Rate), "fast", `"fast"` + rate},
+		{new(quantity.Rate), "1 Gbit/s", `"1 Gbit/s"` + rate},
+		{new(quantity.Rate), "1GBps", `"1GBps"` + rate},
+		{new(quantity.Rate), "1GB/s", `"1GB/s"` + rate},
+		{new(quantity.Rate), "1Tbit/s", `"1Tbit/s"` + rate},
+		{new(quantity.Rate), "0.5", `"0.5"` + rate},
+		{new(quantity.Rate), "1e9", `"1e9"` + rate},
+		{new(quantity.Rate), "99999999999Gbit/s", `"99999999999Gbit/s"` + rate},
 	} {
 		got := "no error"
 		if err := c.unit.UnmarshalText([]byte(c.text)); err != nil {
@@ -134,15 +135,15 @@ func FuzzUnits(f *testing.F) {
 				String() string
 			}
 		}{
-			{new(study.Duration), new(study.Duration)},
-			{new(study.Wait), new(study.Wait)},
-			{new(study.Size), new(study.Size)},
-			{new(study.BufferSize), new(study.BufferSize)},
-			{new(study.Rate), new(study.Rate)},
-			{new(study.Load), new(study.Load)},
-			{new(study.PassRate), new(study.PassRate)},
-			{new(study.Share), new(study.Share)},
-			{new(study.Portion), new(study.Portion)},
+			{new(quantity.Duration), new(quantity.Duration)},
+			{new(quantity.Wait), new(quantity.Wait)},
+			{new(quantity.Size), new(quantity.Size)},
+			{new(quantity.BufferSize), new(quantity.BufferSize)},
+			{new(quantity.Rate), new(quantity.Rate)},
+			{new(quantity.Load), new(quantity.Load)},
+			{new(quantity.PassRate), new(quantity.PassRate)},
+			{new(quantity.Share), new(quantity.Share)},
+			{new(quantity.Portion), new(quantity.Portion)},
 			{new(study.Recreate), new(study.Recreate)},
 		} {
 			if err := unit.a.UnmarshalText([]byte(text)); err != nil {

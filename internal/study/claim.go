@@ -4,7 +4,7 @@ package study
 // measured, each a scenario or a mode of the study: one for a claim about a value, two for a
 // claim about the ratio of the first to the second, more for an order. With Over, the claim is
 // about the ratio of Of[0]/Of[1] to Over[0]/Over[1]. HoldsIf is the condition under which the
-// claim holds here; see [ParseCondition]. A claim with Needs is about something that tare cannot
+// claim holds here; see [published.ParseCondition]. A claim with Needs is about something that tare cannot
 // build on this system, and has no Of.
 type Claim struct {
 	ID, Claim, Source string

@@ -1,8 +1,6 @@
 package study
 
-import (
-	"tare/internal/study/quantity"
-)
+import "tare/internal/study/quantity"
 
 // LargestResponse is the size of the largest response, 0 if the workload sets none.
 func (w Workload) LargestResponse() quantity.Size {

@@ -22,6 +22,9 @@ type Survey struct {
 	// packet filter.
 	Sockets []string
 	Bridged string
+	// Congestion is the one of Sockets that is the default congestion control. It decides the sockets of external
+	// generators alone: tare's own set theirs.
+	Congestion string
 }
 
 // Stack is one network stack.
@@ -211,7 +214,11 @@ func (e *evaluation) settingsDiffer(s, b result.Mode) []string {
 		return nil
 	}
 	var out []string
+	external := slices.ContainsFunc(e.in.Study.Workloads, plan.External)
 	for _, name := range e.in.Survey.Sockets {
+		if name == e.in.Survey.Congestion && !external {
+			continue
+		}
 		for _, end := range []struct {
 			at       string
 			of, base Stack

@@ -29,9 +29,12 @@ func pathOf(mode, baseline string, stacks []Stack, nodes ...result.Node) drawnMo
 }
 
 // The settings that a run reads.
-const bridgeFilter = "net/bridge/bridge-nf-call-iptables"
+const (
+	bridgeFilter   = "net/bridge/bridge-nf-call-iptables"
+	defaultControl = "net/ipv4/tcp_congestion_control"
+)
 
-var sockets = []string{"net/ipv4/tcp_rmem", "net/ipv4/tcp_sack"}
+var sockets = []string{"net/ipv4/tcp_rmem", "net/ipv4/tcp_sack", defaultControl}
 
 func ended(at string) result.Node { return node("process", at, "", "process") }
 
@@ -78,6 +81,14 @@ func TestComparePaths(t *testing.T) {
 			"the settings of a stack between the endpoints do not matter", base(set("a", nil), set("b", nil)),
 			pathOf("m", "host", []Stack{set("a", nil), set("c", map[string]string{"net/ipv4/tcp_sack": "0"}), set("b", nil)}, ended("a"), ended("b")), nil, nil, []string{},
 		},
+		{
+			"another default congestion control, which sockets of tare's own do not have", base(set("a", map[string]string{defaultControl: "cubic"}), set("b", nil)),
+			pathOf("m", "host", []Stack{set("a", map[string]string{defaultControl: "reno"}), set("b", nil)}, ended("a"), ended("b")), []study.Workload{{ID: "own", Tool: study.BuiltIn}}, nil, []string{},
+		},
+		{
+			"another default for those of iperf3", base(set("a", map[string]string{defaultControl: "cubic"}), set("b", nil)),
+			pathOf("m", "host", []Stack{set("a", map[string]string{defaultControl: "reno"}), set("b", nil)}, ended("a"), ended("b")), []study.Workload{{ID: "own"}, {ID: "other", Tool: "iperf3"}}, nil, []string{"settings_differ m"},
+		},
 		{"Docker on the baseline's path", base(docker(set("a", nil))), pathOf("m", "host", nil, ended("a")), nil, nil, []string{"baseline_filtered host"}},
 		{"a chain without rules", base(set("a", nil)), pathOf("m", "host", nil, ended("a")), nil, nil, []string{}},
 		{
@@ -94,7 +105,7 @@ func TestComparePaths(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			e := &evaluation{run: result.Run{Modes: []result.Mode{tt.base.Mode, tt.of.Mode}, Warnings: tt.said}, in: Evidence{
 				Study:  study.Study{Workloads: tt.workloads},
-				Survey: Survey{Stacks: map[string][]Stack{tt.base.ID: tt.base.stacks, tt.of.ID: tt.of.stacks}, Sockets: sockets, Bridged: bridgeFilter},
+				Survey: Survey{Stacks: map[string][]Stack{tt.base.ID: tt.base.stacks, tt.of.ID: tt.of.stacks}, Sockets: sockets, Bridged: bridgeFilter, Congestion: defaultControl},
 			}}
 			e.comparePaths()
 			must.Equal(t, tt.want, codes(e.run))
@@ -116,7 +127,7 @@ func TestChosenSettings(t *testing.T) {
 	} {
 		e := &evaluation{run: result.Run{Modes: []result.Mode{base.Mode, of.Mode}}, in: Evidence{
 			Study:  study.Study{Modes: []study.Mode{{Mode: "host"}, {Mode: "netns/bridge", ID: "m", With: tt.with}}},
-			Survey: Survey{Stacks: map[string][]Stack{"m": of.stacks}, Sockets: sockets, Bridged: bridgeFilter},
+			Survey: Survey{Stacks: map[string][]Stack{"m": of.stacks}, Sockets: sockets, Bridged: bridgeFilter, Congestion: defaultControl},
 		}}
 		e.comparePaths()
 		must.EqualFor(t, tt.with, tt.want, codes(e.run))

@@ -272,7 +272,7 @@ func (r *run) empty() error {
 func (r *run) evidence(trials []result.Trial) analysis.Evidence {
 	e := analysis.Evidence{
 		Study: r.cfg.Study, Trials: trials, Lab: !r.cfg.Study.Target().Given(), Elsewhere: !r.cfg.Machines.Local(),
-		Survey: analysis.Survey{Stacks: map[string][]analysis.Stack{}, Sockets: driver.SocketSettings(), Bridged: driver.SysctlBridgeIPv4},
+		Survey: analysis.Survey{Stacks: map[string][]analysis.Stack{}, Sockets: driver.SocketSettings(), Bridged: driver.SysctlBridgeIPv4, Congestion: driver.SysctlCongestion},
 	}
 	e.MissingCPUCost, e.FirstMissing = r.observer.MissingCPUCost()
 	for _, s := range r.tested {

@@ -249,7 +249,7 @@ func run() []Entry {
 			Fix:    "the same offloads on both, or `lab: {offload: off}`"},
 		{Code: SettingsDiffer, Severity: Bias, Scope: "mode",
 			Short:  "network settings differ from the baseline's: not all of the cost is the mode's",
-			When:   "the network stacks of client and server have other settings than those of its baseline: buffers, congestion control, SACK, timestamps and the like",
+			When:   "the network stacks of client and server have other settings than those of its baseline: buffers, SACK, timestamps and the like, and with external generators the default congestion control",
 			Effect: "sockets get other settings, which changes the result: not the mode's own cost",
 			Fix:    "the same values on both: the text lists them"},
 		{Code: CongestionDiffers, Severity: Bias, Scope: "mode workload",

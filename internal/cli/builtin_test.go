@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"testing"
 
 	"tare/internal/hosts"
@@ -31,6 +32,14 @@ func TestBuiltinStudies(t *testing.T) {
 				"%s, profile %s: %v, %d scenarios, %d comparisons", name, profile, err, len(over.Scenarios), len(over.Compare))
 		}
 	}
+}
+
+// The study http has the workloads of --for web.
+func TestHTTPStudy(t *testing.T) {
+	src, _ := studies.Builtin("http")
+	s := must.Get(studyfile.Decode("http.yaml", src, catalogOf(src)))(t)
+	at := slices.IndexFunc(study.Purposes(), func(p study.Purpose) bool { return p.Name == "web" })
+	must.Equal(t, study.Purposes()[at].Workloads, s.Workloads)
 }
 
 // catalogOf returns what the study's own target offers.

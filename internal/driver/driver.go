@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 	"time"
 
 	"tare/internal/agent/transport"
@@ -200,6 +201,14 @@ type OwnSetting struct {
 	Title string // what it does, in a few words
 	// Takes is how much longer setting up the mode takes with a valid value; nil: no longer.
 	Takes func(value string) time.Duration
+}
+
+// Within accepts a decimal number from least to most without leading zeros, as the value of a setting.
+func Within(least, most int) func(value string) bool {
+	return func(value string) bool {
+		n, err := strconv.Atoi(value)
+		return err == nil && strconv.Itoa(n) == value && n >= least && n <= most
+	}
 }
 
 // Pair is a client and the server that it reaches over the path.

@@ -86,12 +86,8 @@ func already() []driver.OwnSetting {
 
 // number is a setting from 1 to most, of which each takes so long to set up.
 func number(name string, most int, each time.Duration, title string) driver.OwnSetting {
-	valid := func(v string) bool {
-		n, err := strconv.Atoi(v)
-		return err == nil && n >= 1 && n <= most && strconv.Itoa(n) == v
-	}
 	return driver.OwnSetting{
-		SettingSpec: study.SettingSpec{Name: name, Values: "a number from 1 to " + strconv.Itoa(most), Valid: valid},
+		SettingSpec: study.SettingSpec{Name: name, Values: "a number from 1 to " + strconv.Itoa(most), Valid: driver.Within(1, most)},
 		Title:       title,
 		Takes:       func(v string) time.Duration { return time.Duration(numberIn(v)) * each },
 	}

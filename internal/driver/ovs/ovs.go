@@ -54,7 +54,7 @@ func rows() labdriver.Rows[way] {
 		if w.logical {
 			m.Headers = ovnHeaders
 			m.Own = []driver.OwnSetting{{
-				SettingSpec: study.SettingSpec{Name: settingACLs, Values: "a whole number from 1 to " + strconv.Itoa(maxACLs), Valid: validACLs},
+				SettingSpec: study.SettingSpec{Name: settingACLs, Values: "a whole number from 1 to " + strconv.Itoa(maxACLs), Valid: driver.Within(1, maxACLs)},
 				Title:       "access rules (ACLs) of the server's logical switch that match nothing, before one that tracks and allows every connection",
 			}}
 		}
@@ -70,11 +70,6 @@ func rows() labdriver.Rows[way] {
 		row("ovn/logical", "both endpoints on logical switches of OVN, a logical router between them, Geneve between the hosts, switched in userspace",
 			way{encapsulation: geneve, process: true, logical: true}),
 	}
-}
-
-func validACLs(v string) bool {
-	n, err := strconv.Atoi(v)
-	return err == nil && strconv.Itoa(n) == v && n >= 1 && n <= maxACLs
 }
 
 // Modes lists the modes of this package.

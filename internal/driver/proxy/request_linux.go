@@ -106,7 +106,7 @@ func records(frame []byte) (lengths []int) {
 	return lengths
 }
 
-// maxAnswer bounds what a proxy says of itself, in bytes: a line for each route, or with Caddy's histograms some 8 KiB.
+// maxAnswer bounds what a proxy says of itself, in bytes: a line for each route, or with Caddy's histograms fifty for each of its methods.
 const maxAnswer = 4 << 20
 
 // dialOwn connects to a proxy's own socket in its private /run. The connection is closed by whoever has it.

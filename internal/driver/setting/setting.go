@@ -54,17 +54,17 @@ func All() []Setting {
 		{nameTSO, "the devices segment TCP packets above the MTU", onOrOff, isSwitch},
 		{nameGSO, "packets above the MTU are segmented late, by the kernel or the device", onOrOff, isSwitch},
 		{nameChecksum, "the devices compute and verify checksums", onOrOff, isSwitch},
-		{nameGSOMaxSize, "maximum packet before segmentation and after merging; above 65536 it is BIG TCP", "bytes from 2000 to 524280", isWithin(2000, 524280)},
+		{nameGSOMaxSize, "maximum packet before segmentation and after merging; above 65536 it is BIG TCP", "bytes from 2000 to 524280", driver.Within(2000, 524280)},
 		{nameGRO, "received packets of a connection are merged; on a veth by NAPI", onOrOff, isSwitch},
 		{nameThreaded, "kernel threads receive the packets of the devices", onOrOff, isSwitch},
-		{nameQueues, "queues of each veth for sending and for receiving", "a number from 1 to 256", isWithin(1, 256)},
+		{nameQueues, "queues of each veth for sending and for receiving", "a number from 1 to 256", driver.Within(1, 256)},
 		{nameRPS, "CPUs to which received packets are spread (receive packet steering)", "off, all, or CPU numbers such as 0,2", isCPUs},
 		{nameXPS, "each CPU sends by a queue of its own (transmit packet steering)", onOrOff, isSwitch},
 		{nameQdisc, "queueing discipline of the devices", "one of " + strings.Join(qdiscs(), ", "), func(v string) bool { return slices.Contains(qdiscs(), v) }},
-		{nameQueueLen, "transmit queue of the devices in packets", "a number from 1 to 1000000", isWithin(1, 1_000_000)},
+		{nameQueueLen, "transmit queue of the devices in packets", "a number from 1 to 1000000", driver.Within(1, 1_000_000)},
 		{nameBridgeNF, "bridged frames traverse the IP hooks of netfilter (br_netfilter)", onOrOff, isSwitch},
 		{nameTracking, "the kernel tracks the connections on the path", onOrOff, isSwitch},
-		{nameFill, "other entries in the connection tracking tables", "a number from 1 to 1000000", isWithin(1, 1_000_000)},
+		{nameFill, "other entries in the connection tracking tables", "a number from 1 to 1000000", driver.Within(1, 1_000_000)},
 	}
 }
 
@@ -72,14 +72,6 @@ func All() []Setting {
 func qdiscs() []string { return []string{"noqueue", "pfifo_fast", "pfifo", "fq_codel", "fq"} }
 
 func isSwitch(v string) bool { return v == on || v == off }
-
-// isWithin accepts a decimal number without leading zeros.
-func isWithin(least, most int) func(string) bool {
-	return func(v string) bool {
-		n, err := strconv.Atoi(v)
-		return err == nil && strconv.Itoa(n) == v && n >= least && n <= most
-	}
-}
 
 // maxCPU is the highest CPU number that is accepted.
 const maxCPU = 4095

@@ -10,7 +10,9 @@ func CarriedBy(client, server traffic.Report) Carried {
 // CarriedInTurn returns what a client carried with two servers, of which the second took the place of the first. A client over TCP counts
 // both together: what it exchanged with one is bounded by what the other counted.
 func CarriedInTurn(client, first, second traffic.Report) []Carried {
-	return []Carried{CarriedBy(without(client, second, first), first), CarriedBy(without(client, first, second), second)}
+	all := []Carried{CarriedBy(without(client, second, first), first), CarriedBy(without(client, first, second), second)}
+	all[1].InTurn = true
+	return all
 }
 
 // without returns what a client counted without what it exchanged with one of its servers: at least that much arrived from the other
@@ -18,6 +20,7 @@ func CarriedInTurn(client, first, second traffic.Report) []Carried {
 func without(client, one, other traffic.Report) traffic.Report {
 	client.Connections = other.Connections
 	client.Received = max(0, client.Received-one.Sent)
+	client.Content = max(0, client.Content-one.Sent)
 	client.Messages = max(0, client.Messages-one.Messages)
 	client.TCP.Wire -= min(client.TCP.Wire, uint64(max(0, one.Received)))
 	client.TCP.Segments -= min(client.TCP.Segments, uint64(max(0, one.Messages)))

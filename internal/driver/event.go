@@ -30,6 +30,9 @@ type Event struct {
 	Happened func(before, after Counters) error
 }
 
+// PolicyAdded is the event in which rules of a packet filter are added that let the path's traffic pass.
+const PolicyAdded = "policy_added"
+
 // EventTimeout bounds how long an event may take, and how long to undo it.
 func EventTimeout() time.Duration { return timelimit.Scaled(10 * time.Second) }
 
@@ -71,4 +74,15 @@ func Moved(before, after Counters, name string, least uint64) error {
 		return fmt.Errorf("%s went from %d to %d, not up by %d", name, was, is, least)
 	}
 	return nil
+}
+
+// Replaced is Happened of an event in which one server takes the place of another: first counts what leads to the one that was
+// there, of which nothing may be left, and second what leads to the other, of which there must be as much more.
+func Replaced(first, second string) func(before, after Counters) error {
+	return func(before, after Counters) error {
+		if n := after[first]; n > 0 {
+			return fmt.Errorf("%s is still %d", first, n)
+		}
+		return Moved(before, after, second, max(1, before[first]))
+	}
 }

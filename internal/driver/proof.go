@@ -62,7 +62,11 @@ type Flow struct {
 
 // Carried is what a pair of endpoints sent in a trial: Forward from the client, Reverse
 // from the server.
-type Carried struct{ Forward, Reverse Flow }
+type Carried struct {
+	Forward, Reverse Flow
+	// InTurn means that the client is that of the first pair, whose server this one took the place of.
+	InTurn bool
+}
 
 // Rule states what a counter must show. Pair is the pair whose traffic the counter sees,
 // counted from 1; 0 means all pairs together.
@@ -70,7 +74,9 @@ type Rule struct {
 	Counter string
 	Expect  Expect
 	Pair    int
-	Size    uint64 // maximum bytes of a packet, where packets are expected
+	// OfClient means that the counter sees what the client of the pair exchanges, with any server.
+	OfClient bool
+	Size     uint64 // maximum bytes of a packet, where packets are expected
 }
 
 // The tolerances of verification. Every payload byte must be on the path; headers,
@@ -176,10 +182,11 @@ func Findings(rules []Rule, before, after Counters, carried []Carried) []result.
 
 // of returns the traffic that the rule covers.
 func (r Rule) of(carried []Carried) []Carried {
+	inTurn := r.OfClient && len(carried) > 0 && carried[len(carried)-1].InTurn
 	switch {
-	case r.Pair == 0:
+	case r.Pair == 0, r.Pair == 1 && inTurn:
 		return carried
-	case r.Pair <= len(carried):
+	case r.Pair <= len(carried) && !inTurn:
 		return carried[r.Pair-1 : r.Pair]
 	}
 	return nil // an idle pair

@@ -161,6 +161,42 @@ func TestVerifyPairs(t *testing.T) {
 	}
 }
 
+// Where one server takes the place of another, the devices of the first client carry what it exchanged with both, and those of the second
+// server's own client nothing.
+func TestVerifyInTurn(t *testing.T) {
+	rules := []Rule{
+		{Counter: "client", Expect: Forward, Pair: 1, OfClient: true}, {Counter: "idle", Expect: Forward, Pair: 2, OfClient: true}, {Counter: "idle too", Expect: Forward, Pair: 3, OfClient: true},
+		{Counter: "first", Expect: Forward, Pair: 1}, {Counter: "second", Expect: Forward, Pair: 2}, {Counter: "shared", Expect: Forward},
+	}
+	second := bulk()
+	second.InTurn = true
+	good := func() Counters {
+		return Counters{"client": 202 << 20, "idle": 90, "idle too": 90, "first": 101 << 20, "second": 101 << 20, "shared": 202 << 20}
+	}
+	for name, tt := range map[string]struct {
+		wrong uint64
+		want  string
+	}{
+		"":       {},
+		"client": {101 << 20, "counter client moved"}, "idle": {101 << 20, "no traffic is expected there"}, "idle too": {1 << 20, "no traffic is expected there"},
+		"first": {202 << 20, "counter first moved"}, "second": {0, "counter second moved"}, "shared": {101 << 20, "counter shared moved"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			moved, before := good(), Counters{}
+			if name != "" {
+				moved[name] = tt.wrong
+			}
+			for name := range moved {
+				before[name] = 0
+			}
+			proves(t, Verify(rules, before, moved, []Carried{bulk(), second}), tt.want)
+		})
+	}
+	// The devices of two clients that each have their server carry their own.
+	proves(t, Verify(rules[:2], Counters{"client": 0, "idle": 0}, Counters{"client": 101 << 20, "idle": 101 << 20}, []Carried{bulk(), bulk()}), "")
+	proves(t, Verify(rules[:1], Counters{"client": 0}, Counters{"client": 90}, nil), "")
+}
+
 // If a process forwards the traffic, its packets are unknown.
 func TestVerifyRelayed(t *testing.T) {
 	rules := []Rule{{Counter: "far", Expect: ForwardAtLeast}, {Counter: "back", Expect: ReverseAtLeast}, {Counter: "lo", Expect: BothAtLeast}, {Counter: "nat", Expect: NoMatch},

@@ -61,7 +61,7 @@ func TestEventsOfALab(t *testing.T) {
 	run, trials := runStudy(t.Context(), t, netns.Driver{}, modes, func(s *study.Study) {
 		calm := scheduled("http", "")
 		calm.Duration = quantity.Duration(time.Second)
-		s.Workloads = []study.Workload{scheduled("http", labdriver.LinkDown), scheduled("tcp_rr", labdriver.LinkDown), scheduled("http", labdriver.PolicyAdded), scheduled("http", labdriver.RouteChange), calm}
+		s.Workloads = []study.Workload{scheduled("http", labdriver.LinkDown), scheduled("tcp_rr", labdriver.LinkDown), scheduled("http", driver.PolicyAdded), scheduled("http", labdriver.RouteChange), calm}
 	}, nil)
 	for _, mode := range modes {
 		if m := modeOf(t, run, mode); m.Status != result.ModeMeasured {
@@ -98,7 +98,7 @@ func TestEventsOfALab(t *testing.T) {
 			if e.Changed["a/eth1.tx_packets"] == 0 || e.Changed["b/eth1.rx_packets"] == 0 || tr.Counters["a/eth0.tx_bytes"] == 0 || tr.Mode == "host" && tr.Metrics[result.ConnectionsLost] != 0 {
 				t.Errorf("%s of %s: %+v, %v", tr.Workload, tr.Mode, e, tr.Metrics)
 			}
-		case labdriver.PolicyAdded:
+		case driver.PolicyAdded:
 			delete(e.Failed, "not answered in the trial") // the last ones, on a busy machine
 			if e.Changed["b/policy.rules"] != 1000 || e.Changed["b/policy.passed_packets"] == 0 || len(e.Failed) > 0 || tr.Metrics["loss_ratio"] > 0.3 || tr.Metrics[result.ConnectionsLost] != 0 {
 				t.Errorf("%s of %s: %+v, %v", tr.Workload, tr.Mode, e, tr.Metrics)
@@ -219,7 +219,7 @@ func TestEventsThatFail(t *testing.T) {
 func TestModeWithoutTheEvent(t *testing.T) {
 	t.Parallel()
 	run, trials := runStudy(t.Context(), t, netns.Driver{}, []string{"host", "host-local"}, func(s *study.Study) {
-		s.Workloads = []study.Workload{scheduled("tcp_rr", labdriver.PolicyAdded)}
+		s.Workloads = []study.Workload{scheduled("tcp_rr", driver.PolicyAdded)}
 	}, nil)
 	m := modeOf(t, run, "host-local")
 	must.Equal(t, result.ModeUnsupported, m.Status)

@@ -6,11 +6,8 @@ import (
 	"tare/internal/driver"
 )
 
-// The events of every mode between the two hosts of a lab.
-const (
-	LinkDown    = "link_down"
-	PolicyAdded = "policy_added"
-)
+// LinkDown is an event of every mode between the two hosts of a lab, as driver.PolicyAdded is.
+const LinkDown = "link_down"
 
 // RouteChange is the event of the modes whose clients dial an address of the server's host: see routeChange.
 const RouteChange = "route_change"
@@ -20,7 +17,7 @@ func WithEvents(m driver.Mode) driver.Mode {
 	if m.Split == driver.SplitAlone || strings.HasPrefix(m.ID, withinHost) || strings.HasPrefix(m.Baseline, withinHost) {
 		return m
 	}
-	m.Events = append([]string{LinkDown, PolicyAdded}, m.Events...)
+	m.Events = append([]string{LinkDown, driver.PolicyAdded}, m.Events...)
 	return m
 }
 

@@ -90,7 +90,7 @@ func linkDown(l *lab.Lab) driver.Event {
 func policyAdded(h *lab.Host) driver.Event {
 	rules, passed := h.Name+"/policy.rules", h.Name+"/policy.passed_packets"
 	return driver.Event{
-		Name: PolicyAdded, Title: fmt.Sprintf("a packet filter of %d rules is added to the server's host", policyRules),
+		Name: driver.PolicyAdded, Title: fmt.Sprintf("a packet filter of %d rules is added to the server's host", policyRules),
 		State: func(context.Context) (driver.Counters, error) {
 			n, packets, err := h.NS.Rules().Policy()
 			return driver.Counters{rules: uint64(n), passed: packets}, err //nolint:gosec // a count

@@ -4,7 +4,6 @@ package netns
 
 import (
 	"context"
-	"fmt"
 	"net/netip"
 	"slices"
 
@@ -42,11 +41,6 @@ func (s *side) endpointReplaced(g linuxnet.Gateway) driver.Event {
 			err := s.ns.Rules().Republish(replaced)
 			return func(context.Context) error { return s.ns.Rules().Republish(g) }, err
 		},
-		Happened: func(before, after driver.Counters) error {
-			if n := after[counter(0)]; n > 0 {
-				return fmt.Errorf("%d rules still translate the port to %s", n, s.ends[0].At)
-			}
-			return driver.Moved(before, after, counter(1), before[counter(0)])
-		},
+		Happened: driver.Replaced(counter(0), counter(1)),
 	}
 }

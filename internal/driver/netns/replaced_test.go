@@ -45,7 +45,7 @@ func replacedWithin(t *testing.T, s *drivertest.Setup, p traffic.Params, ipv6 bo
 	e := must.Get(s.Path.EventNamed(study.EndpointReplaced))(t)
 	r := s.TrialWithEvent(t, e, p, 6*time.Second, ipv6)
 	must.Equal(t, 3, len(r.Endpoints()))
-	must.Fail(t, e.Happened(r.Before, r.Before), "4 rules still translate the port to b/server")
+	must.Fail(t, e.Happened(r.Before, r.Before), "b/server/published.rules is still 4")
 	must.Do(t, r.Undo(t.Context()))
 	must.Equal(t, r.Before, must.Get(e.State(t.Context()))(t))
 

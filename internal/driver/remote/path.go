@@ -158,7 +158,6 @@ type Attachment struct {
 // bound.
 func (p *Path) MustCarry(ctx context.Context, e *Endpoint, pair int, relayed bool) (Attachment, error) {
 	eth := pathspec.Device{Name: e.Link.Name}
-	forward := pathspec.Direction(e.Client)
 	at, err := p.FindAttachment(ctx, e)
 	if err != nil {
 		return at, err
@@ -168,11 +167,14 @@ func (p *Path) MustCarry(ctx context.Context, e *Endpoint, pair int, relayed boo
 		p.MustMoveAtLeast(pair, e.Place, eth, driver.ReverseAtLeast, driver.ForwardAtLeast)
 		return at, nil
 	}
-	p.Spec.MustCarry(pair, e.Place, eth, forward)
-	if at.IsVeth && e.Client {
-		p.HostEndMustCarry(pair, e, at, driver.Reverse, driver.Forward)
-	} else if at.IsVeth {
-		p.HostEndMustCarry(pair, e, at, driver.Forward, driver.Reverse)
+	sends, receives := driver.Reverse, driver.Forward
+	if e.Client {
+		sends, receives = receives, sends
+	}
+	p.Spec.ReadDevice(e.Place, eth)
+	p.Spec.AddRules(e.rule(pair, eth.Counter(e.Place, "tx_bytes"), sends), e.rule(pair, eth.Counter(e.Place, "rx_bytes"), receives))
+	if at.IsVeth {
+		p.HostEndMustCarry(pair, e, at, receives, sends)
 	}
 	return at, nil
 }
@@ -182,9 +184,14 @@ func (p *Path) MustCarry(ctx context.Context, e *Endpoint, pair int, relayed boo
 func (p *Path) HostEndMustCarry(pair int, e *Endpoint, at Attachment, tx, rx driver.Expect) {
 	p.Spec.ReadDevice(e.Host.Place, at.Veth)
 	if !at.Bypassed {
-		p.Spec.AddRules(driver.Rule{Counter: at.Veth.Counter(e.Host.Place, "tx_bytes"), Expect: tx, Pair: pair})
+		p.Spec.AddRules(e.rule(pair, at.Veth.Counter(e.Host.Place, "tx_bytes"), tx))
 	}
-	p.Spec.AddRules(driver.Rule{Counter: at.Veth.Counter(e.Host.Place, "rx_bytes"), Expect: rx, Pair: pair})
+	p.Spec.AddRules(e.rule(pair, at.Veth.Counter(e.Host.Place, "rx_bytes"), rx))
+}
+
+// rule is one about a counter of the endpoint's own devices.
+func (e *Endpoint) rule(pair int, counter string, expect driver.Expect) driver.Rule {
+	return driver.Rule{Counter: counter, Expect: expect, Pair: pair, OfClient: e.Client}
 }
 
 // FindAttachment finds the host side of a sandbox's device. It is empty if the host is not read.

@@ -29,6 +29,7 @@ func (s *Setup) TrialWithEvent(t *testing.T, e driver.Event, p traffic.Params, w
 	r.Counters = s.Snapshot(t)
 	listen, dial, err := s.Path.Pairs[0].Server.Reach(ipv6)
 	must.Do(t, err)
+	p.Host = s.Path.Pairs[0].Server.HostFor(p.Kind)
 	p.Streams, p.TransactionRate, p.Event, p.Warmup, p.Duration = 8, 200, e.Name, 200*time.Millisecond, window
 	client, server := p, p
 	client.Address, server.Address = dial.String(), listen.String()

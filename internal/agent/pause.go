@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 )
 
@@ -24,10 +26,27 @@ func PauseArguments(run, place string) []string {
 // started with the token.
 func KillAgentArguments(token string) []string { return []string{PauseCommand, "end", token} }
 
+// answerFlag is the flag of the first process of a container that answers one request of Seek; its values are the address to listen on
+// and the token.
+const answerFlag = "--answer"
+
+// AnsweringArguments returns PauseArguments of a process that also answers one request of Seek with the token, at an address of the
+// container.
+func AnsweringArguments(run, place, address, token string) []string {
+	return append(PauseArguments(run, place), answerFlag, address, token)
+}
+
 // PauseMain runs the hidden command with these arguments.
 func PauseMain(args []string) error {
 	if len(args) == 2 && args[0] == "end" {
 		return KillAgent(args[1])
+	}
+	if i := slices.Index(args, answerFlag); i >= 0 && len(args) == i+3 {
+		go func() {
+			if err := answerOne(args[i+1], args[i+2]); err != nil {
+				fmt.Fprintln(os.Stderr, "tare hold:", err) // the search says what it missed
+			}
+		}()
 	}
 	Pause()
 	return nil

@@ -199,6 +199,9 @@ func (s *server) handle(ctx context.Context, req wire.Request) {
 	case wire.OpProbe:
 		go func() { _ = s.send(probe(ctx, req)) }()
 		return
+	case wire.OpSeek:
+		go func() { _ = s.send(seek(ctx, req)) }()
+		return
 	default:
 		reply.Error = fmt.Sprintf("unknown request %q", req.Op)
 	}

@@ -106,8 +106,8 @@ type Mode struct {
 	// the parts of this one.
 	Explains bool
 	Split    Split // how the mode is built between two machines
-	// TimesSetup means that the driver tells Order.Clock how the set-up proceeds, and that the endpoints have stacks of this
-	// machine's kernel.
+	// TimesSetup means that the driver tells Order.Clock how the set-up proceeds, and either that the endpoints have stacks of this
+	// machine's kernel or when the server was reached.
 	TimesSetup bool
 	// Detour is a counter or rule that shows that traffic takes a cable between the two endpoints instead of
 	// the mode: the driver's conformance test lays one and requires that the proof fails on it. Empty if that

@@ -27,8 +27,11 @@ type SetupClock struct {
 	// Reaches means that OnPair finds out whether the endpoints reach each other, at the server's own port. The driver
 	// then does not.
 	Reaches bool
+	// IPv6 means that the server is to be reached over it.
+	IPv6 bool
 
 	mu            sync.Mutex
+	answer        *Answer
 	lab           time.Time
 	begun, exists map[string]time.Time // by role
 	paired        time.Time
@@ -100,6 +103,28 @@ func (c *SetupClock) Pair(client, server InStack, listen, dial []netip.AddrPort)
 	if first && c.OnPair != nil {
 		c.OnPair(client, server, listen, dial)
 	}
+}
+
+// Answer is when the server of the first pair was reached, as a driver found out by itself.
+type Answer struct {
+	First     time.Time // the first attempt began
+	Connected time.Time // the first SYN was answered
+	FirstByte time.Time // of an HTTP response with status 200
+	Whole     time.Time // that response had arrived
+}
+
+// Answered takes the place of Pair where this program can open no sockets in the stacks of the endpoints.
+func (c *SetupClock) Answered(a Answer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.paired, c.answer = time.Now(), &a
+}
+
+// Answer returns what Answered has recorded, nil for nothing.
+func (c *SetupClock) Answer() *Answer {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.answer
 }
 
 // Step records how long a named step took by which the server of the first pair is connected or, when the path is closed,

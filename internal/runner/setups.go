@@ -6,10 +6,14 @@ import (
 	"fmt"
 	"time"
 
+	"tare/internal/agent"
 	"tare/internal/driver"
 	"tare/internal/result"
 	"tare/internal/runner/reachability"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
+	"tare/internal/traffic"
+	"tare/internal/traffic/workloads"
 )
 
 // runSetUp recreates the mode of a trial and measures how long that takes. The path is proven by the connection that was
@@ -50,13 +54,17 @@ func (r *measurement) timeSetUp(ctx context.Context, tr *trialRun) error {
 	return r.proveSetUp(ctx, tr, probe)
 }
 
-// proveSetUp proves the path by the connection that was answered first.
+// proveSetUp proves the path by the connection that was answered first or, where the driver has found that out, by one after it.
 func (r *measurement) proveSetUp(ctx context.Context, tr *trialRun, probe *reachability.Probe) (err error) {
 	path := tr.tested.path
 	if tr.before, err = path.Snapshot(ctx); err != nil {
 		return err
 	}
-	client, server, err := probe.Exchange(ctx)
+	exchange := probe.Exchange
+	if probe.ByDriver() {
+		exchange = func(ctx context.Context) (traffic.Report, traffic.Report, error) { return r.exchange(ctx, tr) }
+	}
+	client, server, err := exchange(ctx)
 	if err != nil {
 		return err
 	}
@@ -69,6 +77,27 @@ func (r *measurement) proveSetUp(ctx context.Context, tr *trialRun, probe *reach
 	}
 	carried := []driver.Carried{driver.CarriedBy(client, server)}
 	return tr.proofError(tr.proof(tr.lateCounters(ctx, after, carried), carried))
+}
+
+// exchange lets the agents of the first pair exchange messages for a moment.
+func (r *measurement) exchange(ctx context.Context, tr *trialRun) (client, server traffic.Report, err error) {
+	rr, err := workloads.Named("tcp_rr")
+	if err != nil {
+		return client, server, err
+	}
+	w := rr.Spec().Defaults
+	w.Kind, w.Family, w.Congestion, w.RequestSize, w.ResponseSize = "tcp_rr", tr.Workload.Family, "", 4<<10, 4<<10
+	w.Warmup, w.Duration = quantity.WaitOf(0), quantity.Duration(200*time.Millisecond)
+	p, err := r.pair(traffic.ParamsOf(w), tr.tested.path.Pairs[0], tr.limit, anyCPU, anyCPU)
+	if err != nil {
+		return client, server, err
+	}
+	at := tr.tested.agents[0]
+	t, err := agent.Begin(ctx, at.client, at.server, p.clientSide, p.serverSide)
+	if err != nil {
+		return client, server, err
+	}
+	return t.Run(ctx)
 }
 
 // steps are the steps of a set-up with those by which the one before was removed, in seconds.

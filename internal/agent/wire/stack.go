@@ -1,6 +1,9 @@
 package wire
 
-import "net/netip"
+import (
+	"net/netip"
+	"time"
+)
 
 // Link is a network device as seen in the agent's namespace. Its counters start at the creation of
 // the device.
@@ -32,4 +35,12 @@ type Probe struct {
 	// Host is what a request of http names as its host, and Forwarded the X-Forwarded-For that the listening agent saw.
 	Host      string `json:"host,omitempty"`
 	Forwarded string `json:"forwarded,omitempty"`
+}
+
+// Sought is when a search was answered, since its first attempt.
+type Sought struct {
+	Connected time.Duration `json:"connected"`
+	FirstByte time.Duration `json:"first_byte"`
+	Whole     time.Duration `json:"whole"`
+	Attempts  int           `json:"attempts"`
 }

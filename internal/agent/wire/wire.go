@@ -50,6 +50,7 @@ const (
 	OpProbeListen Op = "answer"   // listen for probes; the reply comes when the port is open
 	OpProbeResult Op = "answered" // stop listening for probes; the reply comes when the port is closed, with an error if no probe arrived
 	OpProbe       Op = "knock"    // dial until the other agent answers; the reply is the address that it saw
+	OpSeek        Op = "seek"     // begin a request each millisecond until one is answered; the reply has when that was
 
 	OpRead Op = "read" // read the counters of the agent's network stack, never while a trial is timed
 	OpCPU  Op = "cpu"  // read the CPU times of the agent's machine, never while a trial is timed; the reply has Boot, CPU and Clock
@@ -79,10 +80,11 @@ type Reply struct {
 	Attempts *result.Attempts `json:"attempts,omitempty"`
 	Held     *traffic.Held    `json:"held,omitempty"` // after the warm-up and each slice of a trial in slices
 
-	Links []Link `json:"links,omitempty"`
-	From  string `json:"from,omitempty"` // the local address from which Request.Address is dialled
-	Out   string `json:"out,omitempty"`  // the device by which packets to Request.Address leave; empty if unknown
-	Probe *Probe `json:"knock,omitempty"`
+	Links  []Link  `json:"links,omitempty"`
+	From   string  `json:"from,omitempty"` // the local address from which Request.Address is dialled
+	Out    string  `json:"out,omitempty"`  // the device by which packets to Request.Address leave; empty if unknown
+	Probe  *Probe  `json:"knock,omitempty"`
+	Sought *Sought `json:"sought,omitempty"`
 	// Refused is how many connections and datagrams without the token arrived at a port for probes.
 	Refused int `json:"refused,omitempty"`
 

@@ -6,7 +6,7 @@ package agentfile
 import "strings"
 
 // MaxSize bounds the size of the agent's program, in bytes. It is what a container's image has.
-const MaxSize = 8_500_000
+const MaxSize = 8_600_000
 
 // ID identifies the sources of this program. Programs with the same one, for any system, may be
 // each other's agents. It is empty if the program was built without make: it is then its own agent.

@@ -57,6 +57,16 @@ func times(at driver.SetupTimes, s seen) (Times, error) {
 	return out, nil
 }
 
+// answered are the times of a set-up with what the driver saw. A server may be reached before the sandbox is known to exist.
+func answered(at driver.SetupTimes, a driver.Answer) (Times, error) {
+	since := func(t time.Time) float64 { return t.Sub(at.Begun).Seconds() }
+	out := Times{Sandbox: since(at.Exists), Connect: since(a.Connected), FirstByte: since(a.FirstByte), First200: since(a.Whole), Own: max(0, a.First.Sub(at.Both).Seconds())}
+	if out.Connect < 0 || out.FirstByte < out.Connect || out.First200 < out.FirstByte {
+		return Times{}, fmt.Errorf("the moments of the set-up are out of order: %+v, %+v (a bug)", at, a)
+	}
+	return out, nil
+}
+
 // errNoPair means that the driver has not told when the endpoints existed.
 var errNoPair = errors.New("the driver has not told when its endpoints existed (a bug)")
 
@@ -87,7 +97,7 @@ type outcome struct {
 func Begin(ctx context.Context, ipv6 bool) *Probe {
 	p := &Probe{ipv6: ipv6}
 	p.ctx, p.cancel = context.WithCancelCause(ctx)
-	p.Clock = &driver.SetupClock{OnPair: p.start, Reaches: true}
+	p.Clock = &driver.SetupClock{OnPair: p.start, Reaches: true, IPv6: ipv6}
 	return p
 }
 
@@ -98,6 +108,9 @@ func (p *Probe) ServerLate(by time.Duration) { p.late = by }
 // provisioned the mode.
 func (p *Probe) Wait(ctx context.Context) (Times, error) {
 	at, ok := p.Clock.Times()
+	if a := p.Clock.Answer(); ok && a != nil {
+		return answered(at, *a)
+	}
 	if !ok || p.finished == nil {
 		return Times{}, errNoPair
 	}
@@ -111,6 +124,9 @@ func (p *Probe) Wait(ctx context.Context) (Times, error) {
 	}
 	return times(at, p.result.seen)
 }
+
+// ByDriver reports whether the driver has found out by itself when the server was reached: there is no connection for Exchange then.
+func (p *Probe) ByDriver() bool { return p.Clock.Answer() != nil }
 
 // Exchange sends messages over the connection that was answered first, and returns what client and server report of them.
 // No connection is opened. Call it after Wait.

@@ -1,0 +1,52 @@
+package agent
+
+import (
+	"context"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/agent/wire"
+	"tare/internal/testkit/must"
+)
+
+// freePort is an address on loopback at which nothing listens.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// A search begins before its server listens, goes on past a stranger that answers otherwise, and ends with the server that has the token,
+// whose port is closed then.
+func TestSeek(t *testing.T) {
+	at := freePort(t)
+	ended := make(chan error, 1)
+	go func() {
+		stranger := must.Get(net.Listen("tcp", at))(t)
+		conn := must.Get(stranger.Accept())(t)
+		_, _ = conn.Write([]byte("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
+		conn.Close()
+		stranger.Close()
+		ended <- answerOne(at, "token")
+	}()
+	ctx, cancel := context.WithTimeout(t.Context(), maxProbeTimeout()*10)
+	defer cancel()
+	s := must.Get(sought(ctx, wire.Probe{Address: at, Token: "token", Host: at}))(t)
+	must.True(t, s.Connected > 0 && s.FirstByte >= s.Connected && s.Whole >= s.FirstByte && s.Attempts > 1, "%+v", s)
+	must.Do(t, <-ended)
+	_, err := net.Dial("tcp", at)
+	must.Require(t, err != nil, "the port is still open")
+}
+
+// A search without an answer says what the first attempt met.
+func TestSeekInVain(t *testing.T) {
+	at := freePort(t)
+	reply := seek(t.Context(), wire.Request{ID: 7, Wait: 50 * time.Millisecond, Probe: &wire.Probe{Address: at, Token: "token"}})
+	if reply.ID != 7 || !strings.Contains(reply.Error, "no answer from "+at+" within 50ms; the first attempt: ") || !strings.Contains(reply.Error, "refused") {
+		t.Errorf("%+v", reply)
+	}
+	must.Equal(t, wire.Reply{ID: 8, Error: "a search without an address or a token"}, seek(t.Context(), wire.Request{ID: 8, Probe: &wire.Probe{Address: at}}))
+}

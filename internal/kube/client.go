@@ -76,7 +76,11 @@ func (c *client) once(ctx context.Context, verb, path string, query url.Values, 
 		if err != nil {
 			return err
 		}
-		r = r.SetHeader("Content-Type", "application/json").Body(raw)
+		form := "application/json"
+		if verb == "PATCH" {
+			form = "application/merge-patch+json" // RFC 7396
+		}
+		r = r.SetHeader("Content-Type", form).Body(raw)
 	}
 	var answer rest.Result
 	// Error, unlike Raw, reads what the server says of the error. The server is not asked again by the library,

@@ -56,6 +56,9 @@ func (c *Cluster) DryRun() *Cluster {
 // IsDryRun reports whether nothing is created.
 func (c *Cluster) IsDryRun() bool { return c.dryRun }
 
+// Injects reports whether this program is copied into pods after they have started.
+func (c *Cluster) Injects() bool { return c.inject }
+
 // InCluster is the name of the context of a process that runs in a pod of the cluster.
 const InCluster = "in-cluster"
 

@@ -34,6 +34,8 @@ type PodSpec struct {
 	RuntimeClass string
 	// Network is an additional network of the pod, nil for none.
 	Network *Network
+	// Answer is the address at which its first process answers one request of agent.Seek, with the token; empty for none.
+	Answer, Token string
 }
 
 // Pod is a running pod whose first process only waits. It starts agents as further processes.
@@ -119,7 +121,11 @@ func (p *Pod) manifest(image string) api.Pod {
 	for name, value := range p.Labels {
 		l[name] = value
 	}
-	command := append([]string{p.program}, agent.PauseArguments(p.Run, p.Name)...)
+	arguments := agent.PauseArguments(p.Run, p.Name)
+	if p.Answer != "" {
+		arguments = agent.AnsweringArguments(p.Run, p.Name, p.Answer, p.Token)
+	}
+	command := append([]string{p.program}, arguments...)
 	mounts := []api.VolumeMount{{Name: "tmp", MountPath: "/tmp"}}
 	volumes := []api.Volume{{Name: "tmp", EmptyDir: &api.EmptyDirVolumeSource{}}}
 	if p.program == injectedProgram {

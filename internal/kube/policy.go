@@ -3,41 +3,71 @@ package kube
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8slabels "k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"tare/internal/kube/api"
 )
 
+// PolicySpec describes network policies of a run.
+type PolicySpec struct {
+	Run, Namespace, Name string            // their names begin with Name, and their part is Name
+	Selector             map[string]string // of the pods that they select
+	Count                int               // of those that allow only addresses for documentation
+	// Open is the port over TCP that alone is open in the selected pods, to everyone; 0 for all ports.
+	Open uint16
+}
+
+// part selects the policies of the specification.
+func (p PolicySpec) part() string { return LabelRun + "=" + p.Run + "," + LabelPart + "=" + p.Name }
+
 // CreatePolicies creates a number of network policies that select pods and allow only addresses for
 // documentation, so that a network that enforces policies checks each connection against all of
-// them; and one more that allows everything. That one exists first, so that nothing is ever denied,
+// them; and one more that allows the rest. That one exists first, so that nothing of it is ever denied,
 // and its name is the last, because networks check policies in the order of their names. A cluster
 // whose network has no policies ignores them.
-func (c *Cluster) CreatePolicies(ctx context.Context, run, namespace, name string, count int, selector map[string]string) error {
-	if count == 0 {
+func (c *Cluster) CreatePolicies(ctx context.Context, spec PolicySpec) error {
+	if spec.Count == 0 {
 		return nil
 	}
 	both := []string{api.PolicyTypeIngress, api.PolicyTypeEgress}
-	create := func(suffix string, from, to []api.NetworkPolicyPeer) error {
+	create := func(suffix string, from api.NetworkPolicyIngressRule, out api.NetworkPolicyEgressRule) error {
 		p := api.NetworkPolicy{
-			ObjectMeta: metav1.ObjectMeta{Name: name + "-" + suffix, Namespace: namespace, Labels: labels(run, "policy")},
+			ObjectMeta: metav1.ObjectMeta{Name: spec.Name + "-" + suffix, Namespace: spec.Namespace, Labels: labels(spec.Run, spec.Name)},
 			Spec: api.NetworkPolicySpec{
-				PodSelector: metav1.LabelSelector{MatchLabels: selector}, PolicyTypes: both,
-				Ingress: []api.NetworkPolicyIngressRule{{From: from}}, Egress: []api.NetworkPolicyEgressRule{{To: to}},
+				PodSelector: metav1.LabelSelector{MatchLabels: spec.Selector}, PolicyTypes: both,
+				Ingress: []api.NetworkPolicyIngressRule{from}, Egress: []api.NetworkPolicyEgressRule{out},
 			},
 		}
-		return c.fail(c.ensure(ctx, in(networking, namespace, "networkpolicies"), p), "create network policy %s", p.Name)
+		return c.fail(c.ensure(ctx, in(networking, spec.Namespace, "networkpolicies"), p), "create network policy %s", p.Name)
 	}
-	if err := create("rest", nil, nil); err != nil {
+	var rest api.NetworkPolicyIngressRule
+	if spec.Open > 0 {
+		rest.Ports = []api.NetworkPolicyPort{{Port: ptr(intstr.FromInt32(int32(spec.Open)))}}
+	}
+	if err := create("rest", rest, api.NetworkPolicyEgressRule{}); err != nil {
 		return err
 	}
-	return createAll(count, func(i int) error {
+	return createAll(spec.Count, func(i int) error {
 		documentation := []api.NetworkPolicyPeer{{IPBlock: &api.IPBlock{CIDR: fmt.Sprintf("192.0.2.%d/32", i%256)}}}
-		return create(fmt.Sprint(i+1), documentation, documentation)
+		return create(fmt.Sprint(i+1), api.NetworkPolicyIngressRule{From: documentation}, api.NetworkPolicyEgressRule{To: documentation})
 	})
+}
+
+// Policies returns how many of the policies that CreatePolicies created for a specification exist.
+func (c *Cluster) Policies(ctx context.Context, spec PolicySpec) (int, error) {
+	var list api.NetworkPolicyList
+	err := c.get(ctx, in(networking, spec.Namespace, "networkpolicies"), url.Values{"labelSelector": {spec.part()}}, &list)
+	return len(list.Items), c.fail(err, "list the network policies %s", spec.Name)
+}
+
+// RemovePolicies removes what CreatePolicies created for a specification.
+func (c *Cluster) RemovePolicies(ctx context.Context, spec PolicySpec) error {
+	return c.fail(c.removeAll(ctx, networking, spec.Namespace, "networkpolicies", spec.part()), "remove the network policies %s", spec.Name)
 }
 
 // Restrictions returns the names of the network policies that together do not allow the pod

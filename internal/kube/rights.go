@@ -68,9 +68,7 @@ func RunRights(existing, named bool) []Right {
 	pods := append(rights("endpoints", "", "pods", "create", "get", "delete"),
 		rights("start agents, and control them", "", "pods/exec", "create", "get")...)
 	explain := append(rights("tell why a pod does not start", "", "events", "list"), rights("name the policies that restrict a pod", groupNetworking, "networkpolicies", "list")...)
-	for i := range explain {
-		explain[i].Optional = true
-	}
+	optional(explain)
 	if existing {
 		return slices.Concat(nodes, pods, rights("find the run's pods to remove them", "", "pods", "list"), explain)
 	}
@@ -101,6 +99,24 @@ func PolicyRights(existing bool) []Right {
 		out = append(out, rights("the option policies", groupNetworking, "networkpolicies", "list", "delete")...)
 	}
 	return out
+}
+
+// LeadRights returns that to lead a service to another pod, in an event.
+func LeadRights(event string) []Right {
+	return optional(rights("the event "+event, "", "services", "patch"))
+}
+
+// PolicyEventRights returns those to add network policies and remove them, in an event.
+func PolicyEventRights(event string) []Right {
+	return optional(rights("the event "+event, groupNetworking, "networkpolicies", "create", "list", "deletecollection"))
+}
+
+// optional returns rights without which all modes are measured.
+func optional(all []Right) []Right {
+	for i := range all {
+		all[i].Optional = true
+	}
+	return all
 }
 
 // DecoyRights returns those of decoy services.

@@ -42,7 +42,7 @@ type Service struct {
 	cluster   *Cluster
 }
 
-// CreateService creates a service and waits until its only endpoint is the given pod.
+// CreateService creates a service. With a pod it waits until that is its only endpoint.
 func (c *Cluster) CreateService(ctx context.Context, spec ServiceSpec, behind *Pod) (*Service, error) {
 	s := &Service{ServiceSpec: spec, cluster: c}
 	m := api.Service{
@@ -94,6 +94,9 @@ func (c *Cluster) CreateService(ctx context.Context, spec ServiceSpec, behind *P
 			return nil, c.fail(err, "open port %d of service %s for UDP", s.NodePort, spec.Name)
 		}
 	}
+	if behind == nil {
+		return s, nil
+	}
 	return s, s.awaitEndpoint(ctx, behind)
 }
 
@@ -114,6 +117,15 @@ func (s *Service) openUDP(ctx context.Context, whole []byte, made api.Service) e
 	port.Name, port.Protocol = "udp", api.ProtocolUDP
 	specification["ports"] = append(ports, port)
 	return s.cluster.do(ctx, "PUT", in(core, s.Namespace, "services", s.Name), nil, object, nil)
+}
+
+// LeadTo makes the service lead to the pods with other values of its selector's labels, and waits until the given pod is its only endpoint.
+func (s *Service) LeadTo(ctx context.Context, selector map[string]string, pod *Pod) error {
+	patch := map[string]any{"spec": map[string]any{"selector": selector}}
+	if err := s.cluster.do(ctx, "PATCH", in(core, s.Namespace, "services", s.Name), nil, patch, nil); err != nil {
+		return s.cluster.fail(err, "lead service %s to pod %s", s.Name, pod.Name)
+	}
+	return s.awaitEndpoint(ctx, pod)
 }
 
 // endpointTimeout bounds how long the cluster may take to find the pod behind a service.

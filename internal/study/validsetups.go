@@ -23,7 +23,7 @@ func (v *validator) setUps(s Study) {
 			v.add(v.key(path+".engine", "runtime"), "runtime: %s cannot be measured by the workload %s, which opens the sockets of client and server itself, and none in a sandbox of gVisor; use runtime: %s, or leave the mode out",
 				m.Engine.Runtime, SetupKind, RuntimeRunc)
 		case !spec.TimesSetup:
-			v.add(v.key(path, "mode"), "%s cannot be measured by the workload %s, which needs endpoints in network namespaces of this machine; %s",
+			v.add(v.key(path, "mode"), "%s cannot be measured by the workload %s, which needs endpoints in network namespaces of this machine or behind a service of a cluster; %s",
 				m.Mode, SetupKind, orElse(suggest.Either(v.timed()), "no mode here", " can"))
 		}
 	}

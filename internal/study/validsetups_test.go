@@ -27,7 +27,7 @@ func TestSetUpsAreChecked(t *testing.T) {
 	}{
 		{of("netns/bridge", setUp, Workload{Kind: "tcp_rr"}), nil},
 		{of("vm/virtio", Workload{Kind: "tcp_rr", Pairs: 4}), nil},
-		{of("vm/virtio", setUp), []Problem{{"modes[0]", "vm/virtio cannot be measured by the workload setup, which needs endpoints in network namespaces of this machine; host, netns or docker can"}}},
+		{of("vm/virtio", setUp), []Problem{{"modes[0]", "vm/virtio cannot be measured by the workload setup, which needs endpoints in network namespaces of this machine or behind a service of a cluster; host, netns or docker can"}}},
 		{sandboxed(setUp, RuntimeRunc), nil},
 		{sandboxed(Workload{Kind: "tcp_rr"}, RuntimeRunsc), nil},
 		{sandboxed(setUp, RuntimeRunsc), []Problem{{"modes[0].engine", "runtime: runsc cannot be measured by the workload setup, which opens the sockets of client and server itself, and none in a sandbox of gVisor; use runtime: runc, or leave the mode out"}}},

@@ -160,7 +160,7 @@ func checkLeftInNamespace(t *testing.T, c *kubetest.Cluster) {
 	k := must.Get(kube.Connect(t.Context(), kube.Options{Kubeconfig: c.Stranger}))(t)
 	run := drivertest.Claim(t).ID
 	must.Do(t, k.Create(t.Context(), kube.PodSpec{Run: run, Part: "left", Name: kube.Name(run, "left"), Namespace: tenant, Node: kubetest.NodeA}))
-	must.Do(t, k.CreatePolicies(t.Context(), run, tenant, kube.Name(run, "policy"), 2, map[string]string{kube.LabelRun: run}))
+	must.Do(t, k.CreatePolicies(t.Context(), kube.PolicySpec{Run: run, Namespace: tenant, Name: kube.Name(run, "policy"), Count: 2, Selector: map[string]string{kube.LabelRun: run}}))
 	c.Kubectl(t, "", "create", "service", "clusterip", "other", "--tcp=80", "-n", tenant)
 	defer c.Kubectl(t, "", "delete", "service", "other", "-n", tenant)
 	left, err := k.LeftoversIn(t.Context(), tenant, nil)

@@ -43,8 +43,11 @@ func TestCalico(t *testing.T) {
 				if m.between != "" {
 					must.EqualFor(t, "between the nodes", m.between, fact(t, s, "between the nodes"))
 				}
-				if m.Mode == "k8s/nodeport" {
+				switch m.Mode {
+				case "k8s/nodeport":
 					must.Contain(t, fact(t, s, "source address"), "SNAT")
+				case "k8s/service":
+					checkPolicyAdded(t, s)
 				}
 			})
 		}

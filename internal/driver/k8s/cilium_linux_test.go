@@ -33,9 +33,17 @@ func TestCilium(t *testing.T) {
 				denied := deny(t, c, d, run)
 				for _, mode := range on.modes {
 					t.Run(mode, func(t *testing.T) {
-						s := checkMode(t, d, run, driver.Order{Mode: mode})
-						if mode == "k8s/pod" {
+						pairs := 1
+						if mode == "k8s/service" {
+							pairs = 2
+						}
+						s := checkMode(t, d, run, driver.Order{Mode: mode, Pairs: pairs})
+						switch {
+						case mode == "k8s/pod":
 							must.Contain(t, fact(t, s, "between the nodes"), on.between)
+						case mode == "k8s/service" && on.cluster.Native:
+							checkReplaced(t, s)
+							checkPolicyAdded(t, s)
 						}
 					})
 				}

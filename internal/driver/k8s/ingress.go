@@ -173,8 +173,9 @@ func (p *path) throughController(ctx context.Context, by controller) error {
 		}
 		p.AddPairPorts(from.Spec(), to.Spec(), pathspec.WithPort(way.listen, way.listenPort), pathspec.WithPort(way.dial, port))
 		p.NameHosts(hosts[0], hosts[1])
+		p.served = append(p.served, served{client: from, server: to, service: s, host: hosts[0]})
 		return p.reached.checkForwarded(ctx, pair, by.name, hosts[0], from, to, way)
-	}, wanted{p.a, true}, wanted{p.b, false})
+	}, wanted{host: p.a, client: true}, wanted{host: p.b})
 }
 
 // mustReachProxy requires that the devices of a pod carry what it sends, and of what it receives the payload: that is in
@@ -190,7 +191,9 @@ func (p *path) mustReachProxy(ctx context.Context, pair int, e *endpoint) ([]pat
 	}
 	eth := device(e.Link)
 	p.ReadDevice(e.Place, eth)
-	p.AddRules(driver.Rule{Counter: eth.Counter(e.Place, "tx_bytes"), Expect: own, Pair: pair}, driver.Rule{Counter: eth.Counter(e.Place, "rx_bytes"), Expect: other, Pair: pair})
+	p.AddRules(
+		driver.Rule{Counter: eth.Counter(e.Place, "tx_bytes"), Expect: own, Pair: pair, OfClient: e.Client},
+		driver.Rule{Counter: eth.Counter(e.Place, "rx_bytes"), Expect: other, Pair: pair, OfClient: e.Client})
 	if plug.IsVeth {
 		p.read.HostEndMustCarry(pair, &e.Endpoint, plug, other, own)
 	}

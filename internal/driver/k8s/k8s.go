@@ -10,13 +10,11 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"tare/internal/driver"
 	"tare/internal/driver/pathspec"
 	"tare/internal/driver/remote"
 	"tare/internal/kube"
-	"tare/internal/study"
 )
 
 // Options say which cluster and which of its nodes are meant.
@@ -49,50 +47,6 @@ func New(o Options) *Driver {
 	d := &Driver{options: o, made: map[string]bool{}}
 	d.sessions = remote.NewSessions(2, d.openNode, d.removeRun)
 	return d
-}
-
-// The baselines: processes on the host network of two nodes, or of one; without the host network,
-// two pods of a node.
-const (
-	hostnet      = "k8s/hostnet"
-	hostnetLocal = "k8s/hostnet-local"
-	podLocal     = "k8s/pod-local"
-)
-
-// setupTime is roughly how long setting up and removing a mode takes.
-const setupTime = 4 * time.Second
-
-// Modes lists the modes.
-func (d *Driver) Modes() []driver.Mode {
-	both := study.Ends{Client: true, Server: true}
-	far, near := hostnet, hostnetLocal
-	if d.options.NoHostNetwork {
-		far, near = podLocal, podLocal
-	}
-	all := []driver.Mode{
-		{ID: hostnet, Title: "pods on the host network of two nodes"},
-		{ID: hostnetLocal, Title: "two processes of a pod on the host network of one node"},
-		{ID: "k8s/pod", Title: "pod to a pod on another node", Baseline: far, Limits: both},
-		{ID: podLocal, Title: "pod to a pod on the same node", Baseline: near, Limits: both},
-		{ID: "k8s/pod-to-node", Title: "pod to a process on the host network of another node", Baseline: far, Limits: study.Ends{Client: true}},
-		{ID: "k8s/node-to-pod", Title: "process on the host network of a node to a pod on another node", Baseline: far, Limits: study.Ends{Server: true}},
-		{ID: "k8s/service", Title: "pod to a service (ClusterIP) whose pod is on another node", Baseline: far, Limits: both},
-		{ID: "k8s/service-local", Title: "pod to a service (ClusterIP) whose pod is on the same node", Baseline: near, Limits: both},
-		{ID: "k8s/nodeport", Title: "process on a node to a service's port on another node, where its pod is", Baseline: far, Limits: study.Ends{Server: true}},
-		{ID: loadBalancer, Title: "process on a node to a service's external address, whose pod is on another node", Baseline: far, Limits: study.Ends{Server: true}},
-		{ID: ingressMode + "NAME", Title: "pod to a pod on another node through the controller of an IngressClass, which reads each request", Baseline: "k8s/pod", Limits: both, Cannot: cannotRead},
-		{ID: gatewayMode + "NAME", Title: "pod to a pod on another node through a Gateway, which reads each request", Baseline: "k8s/pod", Limits: both, Cannot: gatewayCannotRead},
-		{ID: networkMode + "NAME", Title: "pod to a pod on another node over an additional network of both (Multus)", Baseline: far, Limits: both},
-		{ID: "k8s/hairpin", Title: "pod to itself through its own service", Baseline: near, Limits: both},
-	}
-	for i := range all {
-		if all[i].Baseline == all[i].ID {
-			all[i].Baseline = ""
-		}
-		all[i].SetupTime = setupTime
-		all[i].Options = all[i].Limits != (study.Ends{})
-	}
-	return all
 }
 
 // Open connects to the cluster and chooses the nodes, so that an unusable cluster is known

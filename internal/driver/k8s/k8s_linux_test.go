@@ -140,6 +140,7 @@ func TestModes(t *testing.T) {
 					checkNoNetwork(t, c, d, run)
 				case "k8s/pod":
 					must.EqualFor(t, "between the nodes", "direct: device eth0, MTU 1500", fact(t, s, "between the nodes"))
+					checkNotEnforced(t, s)
 				case "k8s/service":
 					must.Contain(t, fact(t, s, "destination address"), "DNAT")
 					checkWrongEndpoint(t, c, s, run, kube.Name(run.Claim.ID))
@@ -180,6 +181,12 @@ func TestFlannel(t *testing.T) {
 		before := rules(t, c)
 		run := stay(t, d)
 		c.Until(t, "kube-proxy's rules for the decoys", func() bool { return rules(t, c) >= before+decoys })
+		for _, mode := range []string{"k8s/hostnet", "k8s/service"} {
+			t.Run("set-up of "+mode, func(t *testing.T) {
+				t.Parallel()
+				checkSetUpTimed(t, d, run, mode)
+			})
+		}
 		for _, o := range []driver.Order{
 			{Mode: "k8s/pod-to-node"}, {Mode: "k8s/hairpin"}, {Mode: "k8s/service-local"}, {Mode: "k8s/service", Pairs: 2},
 			{Mode: "k8s/nodeport", Options: map[string]string{k8s.OptionPolicy: "Local"}},
@@ -192,6 +199,8 @@ func TestFlannel(t *testing.T) {
 				switch o.Mode {
 				case "k8s/nodeport":
 					must.EqualFor(t, "source address", "kept", fact(t, s, "source address"))
+				case "k8s/service":
+					checkReplaced(t, s)
 				case "k8s/pod":
 					must.EqualFor(t, "between the nodes", "overlay, VXLAN: device flannel.1, MTU 1450", fact(t, s, "between the nodes"))
 					checkSecondNetwork(t, c, s)

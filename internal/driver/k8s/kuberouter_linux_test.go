@@ -23,6 +23,7 @@ func TestKubeRouter(t *testing.T) {
 				s := checkMode(t, d, run, driver.Order{Mode: mode})
 				if mode == "k8s/pod" {
 					must.EqualFor(t, "between the nodes", "direct: device eth0, MTU 1500", fact(t, s, "between the nodes"))
+					checkPolicyAdded(t, s)
 				}
 			})
 		}

@@ -48,6 +48,7 @@ func (p *path) loadBalancer(ctx context.Context) error {
 		if pair == 1 {
 			p.balancerFacts(b, local)
 		}
+		p.served = append(p.served, served{client: from, server: ends[0], service: s})
 		err = p.reached.addPair(ctx, pair, from, ends[0], ends[0].reach().through(b.Addresses, pathspec.FirstPort))
 		if err != nil && local {
 			return fmt.Errorf("%w (with policy Local, a node without a pod of the service may drop what it sends to the address itself, as with kube-proxy in mode nftables: leave out policy)", err)
@@ -59,7 +60,7 @@ func (p *path) loadBalancer(ctx context.Context) error {
 			p.AddFacts(result.Fact{Name: "replies", Value: p.repliesText()})
 		}
 		return nil
-	}, wanted{p.b, false})
+	}, wanted{host: p.b})
 }
 
 // repliesText says how replies return on a path through a load balancer. Its own address in place

@@ -38,6 +38,11 @@ func (p *path) nodes(ctx context.Context) error {
 				p.reached.checkIPv6Device(ctx, p.a, at, at6)
 			}
 		}
+		if p.order.Clock.FindsOut() {
+			if err := p.timedNode(ctx, from, r.dial); err != nil {
+				return err
+			}
+		}
 		return p.reached.addPair(ctx, pair, from, to, r)
 	})
 }
@@ -48,22 +53,36 @@ func (p *path) podToPod(ctx context.Context) error {
 		if err := p.carry(ctx, pair, ends[0], ends[1], nil); err != nil {
 			return err
 		}
+		p.served = append(p.served, served{client: ends[0], server: ends[1]})
 		return p.reached.addPair(ctx, pair, ends[0], ends[1], ends[1].reach())
-	}, wanted{p.a, true}, wanted{p.b, false})
+	}, wanted{host: p.a, client: true}, wanted{host: p.b})
 }
 
 // service: a pod to a service with one pod behind it.
 func (p *path) service(ctx context.Context) error {
+	if p.order.Clock.FindsOut() {
+		client, server, s, err := p.timedService(ctx)
+		if err != nil {
+			return err
+		}
+		return p.throughService(ctx, 1, client, server, s)
+	}
 	return p.eachPair(ctx, func(pair int, ends []*endpoint) error {
 		s, err := p.pods.newService(ctx, ends[1], kube.ServiceSpec{})
 		if err != nil {
 			return err
 		}
-		if err := p.carry(ctx, pair, ends[0], ends[1], []pathspec.Step{p.read.ConnectionStep("service", "ClusterIP")}); err != nil {
-			return err
-		}
-		return p.reached.addPair(ctx, pair, ends[0], ends[1], ends[1].reach().through(s.Addresses, pathspec.FirstPort))
-	}, wanted{p.a, true}, wanted{p.b, false})
+		return p.throughService(ctx, pair, ends[0], ends[1], s)
+	}, wanted{host: p.a, client: true}, wanted{host: p.b})
+}
+
+// throughService adds a pair whose client reaches the server by the service.
+func (p *path) throughService(ctx context.Context, pair int, client, server *endpoint, s *kube.Service) error {
+	if err := p.carry(ctx, pair, client, server, []pathspec.Step{p.read.ConnectionStep("service", "ClusterIP")}); err != nil {
+		return err
+	}
+	p.served = append(p.served, served{client: client, server: server, service: s})
+	return p.reached.addPair(ctx, pair, client, server, server.reach().through(s.Addresses, pathspec.FirstPort))
 }
 
 // podToNode: a pod to a process on the other node.
@@ -79,7 +98,7 @@ func (p *path) podToNode(ctx context.Context) error {
 			return err
 		}
 		return p.carry(ctx, pair, ends[0], to, nil)
-	}, wanted{p.a, true})
+	}, wanted{host: p.a, client: true})
 }
 
 // nodeToPod: a process on a node to a pod on the other.
@@ -89,8 +108,9 @@ func (p *path) nodeToPod(ctx context.Context) error {
 		if err := p.carry(ctx, pair, from, ends[0], nil); err != nil {
 			return err
 		}
+		p.served = append(p.served, served{client: from, server: ends[0]})
 		return p.reached.addPair(ctx, pair, from, ends[0], ends[0].reach().translated())
-	}, wanted{p.b, false})
+	}, wanted{host: p.b})
 }
 
 // nodePort: a process on a node to a service's port on the other, where its pod is. With the option
@@ -125,8 +145,9 @@ func (p *path) nodePort(ctx context.Context) error {
 			}
 			p.AddFacts(result.Fact{Name: "external traffic policy", Value: policyName(local)}, result.Fact{Name: "port on the nodes", Value: fmt.Sprint(s.NodePort)})
 		}
+		p.served = append(p.served, served{client: from, server: to, service: s})
 		return p.reached.addPair(ctx, pair, from, to, to.reach().through(p.atNode(p.b).dial, s.NodePort))
-	}, wanted{of, false})
+	}, wanted{host: of})
 }
 
 // hairpin: a pod to itself through its service. Both directions pass its device both ways.
@@ -155,7 +176,7 @@ func (p *path) hairpin(ctx context.Context) error {
 			return fmt.Errorf("%w (a pod reaches itself only if its device or bridge has hairpin mode on)", err)
 		}
 		return nil
-	}, wanted{p.a, false})
+	}, wanted{host: p.a})
 }
 
 // carry adds the rules for what is between two endpoints, of which at least one is a pod, and the

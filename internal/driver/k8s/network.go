@@ -41,7 +41,7 @@ func (p *path) additionalNetwork(ctx context.Context) error {
 			p.AddFacts(result.Fact{Name: "device in the pods", Value: fmt.Sprintf("%s (%s), MTU %d", ends[1].Link.Name, ends[1].Link.Kind, ends[1].Link.MTU)})
 		}
 		return p.reached.addPair(ctx, pair, ends[0], ends[1], ends[1].reach())
-	}, wanted{p.a, true}, wanted{p.b, false})
+	}, wanted{host: p.a, client: true}, wanted{host: p.b})
 }
 
 // findNetwork finds the additional network that a mode names.

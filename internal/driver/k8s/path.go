@@ -27,7 +27,8 @@ type path struct {
 	a, b     *remote.Host // of the client and the server; equal in modes within one node
 	pods     pods
 	reached  reached
-	requests string // the counter of those that a proxy of the cluster forwarded, empty on paths without one
+	served   []served // that events are about, in their order; empty on paths without a server in a pod of its own
+	requests string   // the counter of those that a proxy of the cluster forwarded, empty on paths without one
 }
 
 // endpoint is a pod with an agent that reads its network, or a process on the host network.

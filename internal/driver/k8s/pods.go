@@ -27,8 +27,9 @@ type pods struct {
 	endpoints []*endpoint
 	services  []*kube.Service
 	routes    []*kube.Route
-	mu        sync.Mutex // guards what follows, and the facts, while the pods of a pair start
-	injected  []string   // containers that the cluster has added to pods
+	started   []*kube.Pod // that were only started
+	mu        sync.Mutex  // guards what follows, and the facts, while the pods of a pair start
+	injected  []string    // containers that the cluster has added to pods
 	warnings  []result.Warning
 }
 
@@ -49,6 +50,12 @@ func (p *pods) pairLabel(name string) map[string]string {
 type wanted struct {
 	host   *remote.Host
 	client bool
+	answer *answering // nil but for a server whose set-up is measured
+}
+
+// podName is the name of the pod of an endpoint.
+func (p *pods) podName(at *remote.Host, endpoint string) string {
+	return kube.Name(p.session.Run, p.order.Label, at.At, endpoint)
 }
 
 // start creates the pods of a pair, all at once, with their agents.
@@ -75,13 +82,16 @@ func (p *pods) startOne(ctx context.Context, pair int, w wanted) (*endpoint, err
 	if w.client {
 		limit = p.order.Limits.Client
 	}
-	pod, err := p.cluster.Run(ctx, kube.PodSpec{
-		Run: run, Part: name, Name: kube.Name(run, p.order.Label, w.host.At, name), Namespace: p.driver.podNamespace(run), Node: p.driver.nodeOf(w.host).Name, Labels: p.pairLabel(name), Limit: limit,
+	spec := kube.PodSpec{
+		Run: run, Part: name, Name: p.podName(w.host, name), Namespace: p.driver.podNamespace(run), Node: p.driver.nodeOf(w.host).Name, Labels: p.pairLabel(name), Limit: limit,
 		RuntimeClass: p.order.Options[OptionRuntimeClass], Network: p.network,
-	})
+	}
+	w.answer.begin(&spec)
+	pod, err := p.cluster.Run(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
+	w.answer.exists()
 	e := &endpoint{pod: pod}
 	e.Endpoint = remote.Endpoint{
 		Place: pathspec.Place{At: w.host.At + "/" + name, Host: w.host.Host}, Name: name, Client: w.client, Host: w.host, Launcher: pod,
@@ -107,9 +117,14 @@ func (p *pods) startOne(ctx context.Context, pair int, w wanted) (*endpoint, err
 
 // newService creates a service with one pod behind it.
 func (p *pods) newService(ctx context.Context, behind *endpoint, spec kube.ServiceSpec) (*kube.Service, error) {
+	return p.createService(ctx, behind.pod.Name, behind.Name, behind.pod, spec)
+}
+
+// createService creates a service for the pod of an endpoint, and waits for the pod unless that is nil.
+func (p *pods) createService(ctx context.Context, name, endpoint string, pod *kube.Pod, spec kube.ServiceSpec) (*kube.Service, error) {
 	spec.Run, spec.Namespace, spec.Port = p.session.Run, p.driver.podNamespace(p.session.Run), pathspec.FirstPort
-	spec.Name, spec.Selector = behind.pod.Name, p.pairLabel(behind.Name)
-	s, err := p.cluster.CreateService(ctx, spec, behind.pod)
+	spec.Name, spec.Selector = name, p.pairLabel(endpoint)
+	s, err := p.cluster.CreateService(ctx, spec, pod)
 	if s != nil {
 		p.services = append(p.services, s)
 	}
@@ -118,6 +133,12 @@ func (p *pods) newService(ctx context.Context, behind *endpoint, spec kube.Servi
 
 // decoys returns the name of the mode's own services without traffic.
 func (p *pods) decoys() string { return kube.Name(p.session.Run, p.order.Label, "decoy") }
+
+// policies describes a number of network policies that select the pods of this mode.
+func (p *pods) policies(of string, count int) kube.PolicySpec {
+	run := p.session.Run
+	return kube.PolicySpec{Run: run, Namespace: p.driver.podNamespace(run), Name: kube.Name(run, of, p.order.Label), Selector: p.ownLabel(), Count: count}
+}
 
 // prepare creates what the options of a mode require before its pods.
 func (p *pods) prepare(ctx context.Context) error {
@@ -131,7 +152,7 @@ func (p *pods) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := p.cluster.CreatePolicies(ctx, run, p.driver.podNamespace(run), kube.Name(run, "policy", p.order.Label), policies, p.ownLabel()); err != nil {
+	if err := p.cluster.CreatePolicies(ctx, p.policies("policy", policies)); err != nil {
 		return err
 	}
 	services, err := count(p.order, OptionServices)
@@ -167,18 +188,25 @@ func (p *pods) noteInjected(ctx context.Context, e *endpoint) error {
 	return nil
 }
 
-// remove removes the pods, the services and the routes, and what the options have added.
+// remove removes the pods, the services and the routes, all at once, and what the options have added.
 func (p *pods) remove(ctx context.Context) error {
-	errs := make([]error, len(p.endpoints)+len(p.services)+len(p.routes))
+	var all []func() error
+	for _, e := range p.endpoints {
+		all = append(all, func() error { return errors.Join(e.Close(), e.pod.Remove(ctx)) })
+	}
+	for _, pod := range p.started {
+		all = append(all, func() error { return pod.Remove(ctx) })
+	}
+	for _, s := range p.services {
+		all = append(all, func() error { return s.Remove(ctx) })
+	}
+	for _, r := range p.routes {
+		all = append(all, func() error { return r.Remove(ctx) })
+	}
+	errs := make([]error, len(all))
 	var wg sync.WaitGroup
-	for i, e := range p.endpoints {
-		wg.Go(func() { errs[i] = errors.Join(e.Close(), e.pod.Remove(ctx)) })
-	}
-	for i, s := range p.services {
-		wg.Go(func() { errs[len(p.endpoints)+i] = s.Remove(ctx) })
-	}
-	for i, r := range p.routes {
-		wg.Go(func() { errs[len(p.endpoints)+len(p.services)+i] = r.Remove(ctx) })
+	for i, remove := range all {
+		wg.Go(func() { errs[i] = remove() })
 	}
 	wg.Wait()
 	if p.order.Options[OptionServices] != "" {

@@ -12,32 +12,6 @@ import (
 	"tare/internal/study"
 )
 
-// recipe is how a mode is built.
-type recipe struct {
-	near  bool // both endpoints are on the first node; otherwise it requires two
-	nodes bool // an endpoint is a process on the host network
-	build func(*path, context.Context) error
-}
-
-func recipes() map[string]recipe {
-	return map[string]recipe{
-		hostnet:              {nodes: true, build: (*path).nodes},
-		hostnetLocal:         {near: true, nodes: true, build: (*path).nodes},
-		"k8s/pod":            {build: (*path).podToPod},
-		podLocal:             {near: true, build: (*path).podToPod},
-		"k8s/pod-to-node":    {nodes: true, build: (*path).podToNode},
-		"k8s/node-to-pod":    {nodes: true, build: (*path).nodeToPod},
-		"k8s/service":        {build: (*path).service},
-		"k8s/service-local":  {near: true, build: (*path).service},
-		"k8s/nodeport":       {nodes: true, build: (*path).nodePort},
-		"k8s/hairpin":        {near: true, build: (*path).hairpin},
-		loadBalancer:         {nodes: true, build: (*path).loadBalancer},
-		ingressMode + "NAME": {build: (*path).ingress},
-		gatewayMode + "NAME": {build: (*path).gateway},
-		networkMode + "NAME": {build: (*path).additionalNetwork},
-	}
-}
-
 // Probe builds the mode once, with one pair, and removes it again.
 func (d *Driver) Probe(ctx context.Context, o driver.Order) error {
 	return remote.ProbeByProvision(ctx, o, func(ctx context.Context, o driver.Order) (*driver.Path, error) {
@@ -48,7 +22,7 @@ func (d *Driver) Probe(ctx context.Context, o driver.Order) error {
 
 // Provision builds the mode on the cluster.
 func (d *Driver) Provision(ctx context.Context, o driver.Order) (*driver.Path, error) {
-	r, err := d.recipe(o)
+	r, err := d.row(o)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +50,7 @@ func (d *Driver) Provision(ctx context.Context, o driver.Order) (*driver.Path, e
 	}
 	own := driver.Path{
 		Hosts: d.Hosts()[:1+b], Facts: p.facts(nodes[:1+b]), Snapshot: p.snapshot, Checks: []func() error{p.reached.checkProxied}, Warnings: p.pods.warnings,
-		RewritesHeads: p.requests != "", Forwarded: p.requests, Lost: p.lost, Foreign: p.read.Foreign, Close: remote.CloseOnce(p.end), Internal: p,
+		RewritesHeads: p.requests != "", Forwarded: p.requests, Events: p.events(), Lost: p.lost, Foreign: p.read.Foreign, Close: remote.CloseOnce(p.end), Internal: p,
 	}
 	if p.requests == "" { // a controller carries requests alone
 		own.Probe = remote.EndpointProbe(&p.Path, "in the configuration of the cluster's network plugin")
@@ -84,7 +58,7 @@ func (d *Driver) Provision(ctx context.Context, o driver.Order) (*driver.Path, e
 	return p.DriverPath(own), nil
 }
 
-func (p *path) build(ctx context.Context, r recipe) error {
+func (p *path) build(ctx context.Context, r *row) error {
 	if err := p.pods.prepare(ctx); err != nil {
 		return err
 	}
@@ -107,18 +81,18 @@ func idOf(mode string) string {
 	return mode
 }
 
-// recipe returns the recipe of a mode, or an error if no cluster can provide it.
-func (d *Driver) recipe(o driver.Order) (recipe, error) {
-	unsupported := func(reason string) (recipe, error) {
-		return recipe{}, &driver.Unsupported{Mode: o.Mode, Reason: reason}
+// row returns the row of a mode, or an error if no cluster can provide it.
+func (d *Driver) row(o driver.Order) (*row, error) {
+	unsupported := func(reason string) (*row, error) {
+		return nil, &driver.Unsupported{Mode: o.Mode, Reason: reason}
 	}
 	if err := o.CheckPairs(); err != nil {
-		return recipe{}, err
+		return nil, err
 	}
-	r, ok := recipes()[idOf(o.Mode)]
+	r := rowOf(o.Mode)
 	switch {
-	case !ok:
-		return recipe{}, fmt.Errorf("mode %q is not available on a cluster", o.Mode)
+	case r == nil:
+		return nil, fmt.Errorf("mode %q is not available on a cluster", o.Mode)
 	case r.nodes && d.options.NoHostNetwork:
 		return unsupported("an endpoint of this mode is a process on the host network of a node, and --no-hostnet leaves that out")
 	case len(o.With) > 0:

@@ -12,28 +12,6 @@ import (
 	"tare/internal/runid"
 )
 
-// modeRights returns, for each mode, the rights that it needs beyond those of every run. existing
-// means that the run uses an existing namespace.
-func modeRights(existing bool) map[string][]kube.Right {
-	service := kube.ServiceRights(existing)
-	return map[string][]kube.Right{
-		hostnet:              nil,
-		hostnetLocal:         nil,
-		"k8s/pod":            nil,
-		podLocal:             nil,
-		"k8s/pod-to-node":    nil,
-		"k8s/node-to-pod":    nil,
-		"k8s/service":        service,
-		"k8s/service-local":  service,
-		"k8s/nodeport":       slices.Concat(service, kube.NodePortRights()),
-		"k8s/hairpin":        service,
-		loadBalancer:         slices.Concat(service, kube.BalancerRights()),
-		ingressMode + "NAME": slices.Concat(service, kube.IngressRights(existing)),
-		gatewayMode + "NAME": slices.Concat(service, kube.GatewayRights(existing)),
-		networkMode + "NAME": kube.NetworkRights(),
-	}
-}
-
 // optionRights returns the rights that options of modes need.
 func optionRights(existing bool) map[string][]kube.Right {
 	return map[string][]kube.Right{
@@ -60,10 +38,10 @@ func (o Options) runRights() []kube.Right {
 // mode that is left out without the host network needs none.
 func (o Options) Rights(modes []string, options ...string) []kube.Right {
 	existing := o.Namespace != ""
-	all, of, with, built := [][]kube.Right{o.runRights()}, modeRights(existing), optionRights(existing), recipes()
+	all, with := [][]kube.Right{o.runRights()}, optionRights(existing)
 	for _, mode := range modes {
-		if !o.NoHostNetwork || !built[idOf(mode)].nodes {
-			all = append(all, of[idOf(mode)])
+		if r := rowOf(mode); r != nil && (!o.NoHostNetwork || !r.nodes) {
+			all = append(all, rightsOf(mode, existing))
 		}
 	}
 	for _, name := range options {
@@ -101,14 +79,13 @@ func (d *Driver) Check(ctx context.Context, modes []string, opened error) (Check
 	if out.Run == nil {
 		out.Run = d.tryCreate(ctx, c, nodes)
 	}
-	of, built := modeRights(o.Namespace != ""), recipes()
 	for _, mode := range modes {
-		r, lacks := kube.Lacks(of[idOf(mode)], out.Denied)
-		_, unsupported := d.recipe(driver.Order{Mode: mode, Pairs: 1})
+		r, lacks := kube.Lacks(rightsOf(mode, o.Namespace != ""), out.Denied)
+		built, unsupported := d.row(driver.Order{Mode: mode, Pairs: 1})
 		switch {
 		case unsupported != nil:
 			out.Modes[mode] = unsupported
-		case !built[idOf(mode)].near && len(nodes) == 1:
+		case !built.near && len(nodes) == 1:
 			out.Modes[mode] = errors.New("it requires two nodes on which pods can be scheduled")
 		case lacks:
 			out.Modes[mode] = d.denied(r)

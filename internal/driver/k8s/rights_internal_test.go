@@ -9,22 +9,6 @@ import (
 	"tare/internal/testkit/must"
 )
 
-// Every mode has its entry in the table of rights, and nothing else does.
-func TestEveryModeHasRights(t *testing.T) {
-	for _, existing := range []bool{false, true} {
-		of := modeRights(existing)
-		for _, m := range New(Options{}).Modes() {
-			if _, ok := of[m.ID]; !ok {
-				t.Errorf("%s has no entry in modeRights", m.ID)
-			}
-			delete(of, m.ID)
-		}
-		for mode := range of {
-			t.Errorf("%s is no mode", mode)
-		}
-	}
-}
-
 // A run in an existing namespace with named nodes requires nothing of the whole cluster. One in
 // namespaces of its own does.
 func TestRightsOfTheCluster(t *testing.T) {

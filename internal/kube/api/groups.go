@@ -1,6 +1,9 @@
 package api
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
 
 // Values of fields of the other groups.
 const (
@@ -85,7 +88,7 @@ type NetworkPolicySpec struct {
 
 // NetworkPolicyIngressRule is from where, and to which ports, pods may receive; empty means all.
 type NetworkPolicyIngressRule struct {
-	Ports []struct{}          `json:"ports,omitempty"`
+	Ports []NetworkPolicyPort `json:"ports,omitempty"`
 	From  []NetworkPolicyPeer `json:"from,omitempty"`
 }
 
@@ -93,6 +96,11 @@ type NetworkPolicyIngressRule struct {
 type NetworkPolicyEgressRule struct {
 	Ports []struct{}          `json:"ports,omitempty"`
 	To    []NetworkPolicyPeer `json:"to,omitempty"`
+}
+
+// NetworkPolicyPort is a port over TCP.
+type NetworkPolicyPort struct {
+	Port *intstr.IntOrString `json:"port,omitempty"`
 }
 
 // NetworkPolicyPeer is whom a rule allows.

@@ -28,7 +28,7 @@ import (
 // and the trials.
 const (
 	recordedDir  = "docs/recorded"
-	recordedSize = 480 << 10 // at most, of all together
+	recordedSize = 520 << 10 // at most, of all together
 )
 
 // sample is a part of a page that shows what a command prints.
@@ -59,6 +59,7 @@ func samples() []sample {
 		{page: "docs/tutorial.md", below: "## 4.", shown: "sudo bin/tare run " + strings.Join(asked, " ") + " \\\n      --out tare-runs/short-connections",
 			args: []string{"report", "tare-runs/short-connections"}},
 		{page: "docs/workloads/setup.md", below: "## A run", show: setupScreen},
+		{page: "docs/workloads/setup.md", below: "## On a cluster", shown: "tare run k8s-setup --kube --out tare-runs/k8s-setup", args: []string{"report", "tare-runs/k8s-setup"}},
 		{page: "docs/workloads/http.md", below: "## A run", shown: "sudo tare run http --out tare-runs/http", args: []string{"report", "tare-runs/http"}},
 		{page: "docs/engines.md", below: "### Several private", shown: "sudo tare run engines-compared --out tare-runs/engines-compared", args: []string{"report", "tare-runs/engines-compared"}},
 		{page: "docs/kubernetes.md", below: "**Controllers.**", shown: "tare run --kube --modes k8s/pod,k8s/ingress:traefik,k8s/gateway:web --for web --out tare-runs/ingress", args: []string{"report", "tare-runs/ingress"}},
@@ -69,8 +70,10 @@ func samples() []sample {
 		{page: "docs/ci.md", below: "## The gate", args: []string{"check", "--baseline", "tare-runs/before", "--fail-on", "worse:5%", "tare-runs/after"}, code: 10, from: "Worse in"},
 		{page: "docs/combine.md", below: "## Read the answer", args: []string{"combine", "tare-runs/upgrade/1", "tare-runs/upgrade/2", "tare-runs/upgrade/3", "tare-runs/upgrade/4"}, lines: 21},
 		{page: "docs/history.md", below: "## Read the answer", args: []string{"history", "tare-runs/upgrade"}, lines: 24},
-		{page: "docs/events.md", shown: "tare run change --out tare-runs/change", args: []string{"report", "tare-runs/change"}},
-		{page: "docs/judge.md", below: "## Ranking", args: []string{"judge", "--rank", "networks.csv"}, from: "values:"},
+		{page: "docs/events.md", below: "## What it looks like", shown: "tare run change --out tare-runs/change", args: []string{"report", "tare-runs/change"}},
+		{page: "docs/events.md", below: "## On a cluster", shown: "tare run k8s-change --kube --out tare-runs/k8s-change", args: []string{"report", "tare-runs/k8s-change"}},
+		{page: "docs/judge.md", below: "## Ranking", args: []string{"judge", "--rank", "networks.csv"}, from: "tcp_crr: k8s/pod", lines: 18},
+		{page: "docs/kubernetes-networks.md", below: "## Networks compared", args: []string{"judge", "--rank", "networks.csv"}},
 	}
 }
 

@@ -32,8 +32,8 @@ func BenchmarkNetworks(b *testing.B) {
 		{"Calico (VXLAN)", kubetest.Options{CNI: kubetest.Calico}},
 		{"kube-router (BGP)", kubetest.Options{CNI: kubetest.KubeRouter}},
 		{"Cilium (VXLAN)", kubetest.Options{CNI: kubetest.Cilium}},
-		{"Cilium (VXLAN), also as kube-proxy", kubetest.Options{CNI: kubetest.Cilium, Proxy: kubetest.CiliumProxy}},
-		{"Cilium (routes), also as kube-proxy", kubetest.Options{CNI: kubetest.Cilium, Proxy: kubetest.CiliumProxy, Native: true}},
+		{"Cilium (VXLAN, no kube-proxy)", kubetest.Options{CNI: kubetest.Cilium, Proxy: kubetest.CiliumProxy}},
+		{"Cilium (routes, no kube-proxy)", kubetest.Options{CNI: kubetest.Cilium, Proxy: kubetest.CiliumProxy, Native: true}},
 	}
 	measures := []struct{ mode, workload, metric string }{
 		{"k8s/pod", "tcp_stream", "goodput"},

@@ -18,7 +18,8 @@ type PolicySpec struct {
 	Run, Namespace, Name string            // their names begin with Name, and their part is Name
 	Selector             map[string]string // of the pods that they select
 	Count                int               // of those that allow only addresses for documentation
-	// Open is the port over TCP that alone is open in the selected pods, to everyone; 0 for all ports.
+	// Open is the port over TCP that alone is open in the selected pods, to everyone; 0 for all ports. The policies then leave alone what
+	// pods send: some networks let a packet pass whose sender may send it, whatever its receiver may receive.
 	Open uint16
 }
 
@@ -34,14 +35,15 @@ func (c *Cluster) CreatePolicies(ctx context.Context, spec PolicySpec) error {
 	if spec.Count == 0 {
 		return nil
 	}
-	both := []string{api.PolicyTypeIngress, api.PolicyTypeEgress}
-	create := func(suffix string, from api.NetworkPolicyIngressRule, out api.NetworkPolicyEgressRule) error {
+	create := func(suffix string, from api.NetworkPolicyIngressRule, to api.NetworkPolicyEgressRule) error {
 		p := api.NetworkPolicy{
 			ObjectMeta: metav1.ObjectMeta{Name: spec.Name + "-" + suffix, Namespace: spec.Namespace, Labels: labels(spec.Run, spec.Name)},
 			Spec: api.NetworkPolicySpec{
-				PodSelector: metav1.LabelSelector{MatchLabels: spec.Selector}, PolicyTypes: both,
-				Ingress: []api.NetworkPolicyIngressRule{from}, Egress: []api.NetworkPolicyEgressRule{out},
+				PodSelector: metav1.LabelSelector{MatchLabels: spec.Selector}, PolicyTypes: []string{api.PolicyTypeIngress}, Ingress: []api.NetworkPolicyIngressRule{from},
 			},
+		}
+		if spec.Open == 0 {
+			p.Spec.PolicyTypes, p.Spec.Egress = append(p.Spec.PolicyTypes, api.PolicyTypeEgress), []api.NetworkPolicyEgressRule{to}
 		}
 		return c.fail(c.ensure(ctx, in(networking, spec.Namespace, "networkpolicies"), p), "create network policy %s", p.Name)
 	}

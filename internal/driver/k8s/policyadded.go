@@ -52,10 +52,13 @@ func (p *path) policyAdded(client, server *endpoint) driver.Event {
 	}
 }
 
+// enforceTimeout bounds how long after a trial the network may take to follow: some apply all policies anew after each.
+func enforceTimeout() time.Duration { return timelimit.Scaled(10 * time.Second) }
+
 // enforced returns an error unless a connection to another port than that of the workloads gets no answer, as soon as the network has
 // followed.
 func enforced(client, server *endpoint) error {
-	for until := time.Now().Add(timelimit.Scaled(3 * time.Second)); ; time.Sleep(100 * time.Millisecond) {
+	for until := time.Now().Add(enforceTimeout()); ; time.Sleep(100 * time.Millisecond) {
 		open, err := opens(context.Background(), client, server, timelimit.Scaled(time.Second))
 		gone := errors.Join(client.Agent.Err(), server.Agent.Err())
 		switch {
@@ -64,7 +67,7 @@ func enforced(client, server *endpoint) error {
 		case !open:
 			return nil
 		case time.Now().After(until):
-			return fmt.Errorf("the cluster's network does not enforce network policies: port %d of %s is still open", closedPort, server.At)
+			return fmt.Errorf("the cluster's network does not enforce network policies: port %d of %s is still open %s after the trial", closedPort, server.At, enforceTimeout())
 		}
 	}
 }

@@ -73,7 +73,7 @@ func samples() []sample {
 		{page: "docs/events.md", below: "## What it looks like", shown: "tare run change --out tare-runs/change", args: []string{"report", "tare-runs/change"}},
 		{page: "docs/events.md", below: "## On a cluster", shown: "tare run k8s-change --kube --out tare-runs/k8s-change", args: []string{"report", "tare-runs/k8s-change"}},
 		{page: "docs/judge.md", below: "## Ranking", args: []string{"judge", "--rank", "networks.csv"}, from: "tcp_crr: k8s/pod", lines: 18},
-		{page: "docs/kubernetes-networks.md", below: "## Networks compared", args: []string{"judge", "--rank", "networks.csv"}},
+		{page: "docs/kubernetes-networks.md", below: "## Networks compared", args: []string{"judge", "--rank", "networks.csv"}, from: "tcp_stream:"},
 	}
 }
 

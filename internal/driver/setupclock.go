@@ -111,6 +111,7 @@ type Answer struct {
 	Connected time.Time // the first SYN was answered
 	FirstByte time.Time // of an HTTP response with status 200
 	Whole     time.Time // that response had arrived
+	Attempts  int       // that were begun
 }
 
 // Answered takes the place of Pair where this program can open no sockets in the stacks of the endpoints.

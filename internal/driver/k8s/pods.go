@@ -27,7 +27,7 @@ type pods struct {
 	endpoints []*endpoint
 	services  []*kube.Service
 	routes    []*kube.Route
-	started   []*kube.Pod // that were only started
+	started   []*kube.Pod // without an endpoint: how long one takes to answer was measured
 	mu        sync.Mutex  // guards what follows, and the facts, while the pods of a pair start
 	injected  []string    // containers that the cluster has added to pods
 	warnings  []result.Warning

@@ -69,7 +69,7 @@ func (p *path) whileMade(ctx context.Context, client *endpoint, at netip.Addr, t
 	if s.err != nil {
 		return fmt.Errorf("reach %s from %s while it is set up: %w", at, client.At, s.err)
 	}
-	clock.Answered(driver.Answer{First: s.First, Connected: s.Connected, FirstByte: s.FirstByte, Whole: s.Whole})
+	clock.Answered(driver.Answer{First: s.First, Connected: s.Connected, FirstByte: s.FirstByte, Whole: s.Whole, Attempts: s.Attempts})
 	return nil
 }
 

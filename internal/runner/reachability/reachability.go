@@ -60,7 +60,7 @@ func times(at driver.SetupTimes, s seen) (Times, error) {
 // answered are the times of a set-up with what the driver saw. A server may be reached before the sandbox is known to exist.
 func answered(at driver.SetupTimes, a driver.Answer) (Times, error) {
 	since := func(t time.Time) float64 { return t.Sub(at.Begun).Seconds() }
-	out := Times{Sandbox: since(at.Exists), Connect: since(a.Connected), FirstByte: since(a.FirstByte), First200: since(a.Whole), Own: max(0, a.First.Sub(at.Both).Seconds())}
+	out := Times{Sandbox: since(at.Exists), Connect: since(a.Connected), FirstByte: since(a.FirstByte), First200: since(a.Whole), Own: max(0, a.First.Sub(at.Both).Seconds()), Attempts: a.Attempts}
 	if out.Connect < 0 || out.FirstByte < out.Connect || out.First200 < out.FirstByte {
 		return Times{}, fmt.Errorf("the moments of the set-up are out of order: %+v, %+v (a bug)", at, a)
 	}

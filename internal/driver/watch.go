@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -63,8 +64,8 @@ func WatchStacks(ctx context.Context, stacks []NetworkStack, pairs []Pair) *Watc
 // watchTime limits how long it takes to read why a probe failed: its own time may be over.
 func watchTime() time.Duration { return timelimit.Scaled(5 * time.Second) }
 
-// Cause says where the packets of a probe that failed were dropped and by what; empty if the counters
-// do not show it. size is that of its packets in bytes, 0 if they differ.
+// Cause says where the packets of a probe that failed were dropped and by what, or else what its ends sent; empty if
+// the counters show neither. size is that of its packets in bytes, 0 if they differ.
 func (w *Watch) Cause(ctx context.Context, size int) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), watchTime())
 	defer cancel()
@@ -80,5 +81,5 @@ func (w *Watch) Cause(ctx context.Context, size int) string {
 		}
 		f.Stacks = append(f.Stacks, s)
 	}
-	return f.Cause()
+	return cmp.Or(f.Cause(), f.Carried())
 }

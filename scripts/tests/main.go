@@ -69,6 +69,9 @@ func run() error {
 		}
 		chosen = append(chosen, stages()[i])
 	}
+	if len(chosen) > 1 && slices.Contains(flag.Args(), "live") {
+		return errors.New("live judges the machine: it runs without other stages")
+	}
 	all, err := packages(".")
 	if err != nil {
 		return err
@@ -76,24 +79,76 @@ func run() error {
 	if err := os.MkdirAll(outDir, 0o755); err != nil {
 		return err
 	}
-	var total tally
-	failed := false
-	for _, s := range chosen {
-		t, err := s.run(ctx, o, all)
-		if err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
-		}
-		failed = failed || !t.green()
-		total.add(t)
-		if ctx.Err() != nil {
-			return errors.Join(errors.New("interrupted"), sweep())
-		}
+	total, err := runAll(ctx, o, chosen, all)
+	if err != nil {
+		return err
 	}
-	fmt.Printf("%d passed, %d failed, %d skipped\n", total.passed, total.failed, total.skippedCount())
-	if failed {
+	if ctx.Err() != nil {
+		return errors.Join(errors.New("interrupted"), sweep())
+	}
+	for _, c := range total.changed {
+		fmt.Println("the machine changed:", c)
+	}
+	fmt.Printf("%d passed, %d failed, %d skipped in %s\n", total.passed, total.failed, total.skippedCount(), total.took.Round(time.Second))
+	if !total.green() {
 		return errors.New("not green")
 	}
 	return nil
+}
+
+// runAll runs stages, those of a lane one after another and the lanes at once, and compares the machine before and
+// after. What may install packages is set up before any test.
+func runAll(ctx context.Context, o options, chosen []stage, all []pkg) (total tally, err error) {
+	began := time.Now()
+	before, err := machine()
+	if err != nil {
+		return total, err
+	}
+	lanes := map[int][]func() error{}
+	var mu sync.Mutex
+	installs := slices.ContainsFunc(chosen, func(s stage) bool { return s.installs })
+	for _, s := range chosen {
+		prepare := func() setUp { return s.prepare(ctx, o.yes) }
+		if installs {
+			ready := prepare()
+			prepare = func() setUp { return ready }
+		}
+		lanes[s.lane] = append(lanes[s.lane], func() error {
+			t, err := s.run(ctx, o, all, prepare)
+			if err != nil {
+				return fmt.Errorf("%s: %w", s.name, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			total.add(t)
+			return nil
+		})
+	}
+	if installs {
+		if before, err = machine(); err != nil {
+			return total, err
+		}
+	}
+	var running sync.WaitGroup
+	var failed error
+	for _, lane := range lanes {
+		running.Go(func() {
+			for _, run := range lane {
+				if err := run(); err != nil {
+					mu.Lock()
+					failed = errors.Join(failed, err)
+					mu.Unlock()
+				}
+				if ctx.Err() != nil {
+					return
+				}
+			}
+		})
+	}
+	running.Wait()
+	after, err := machine()
+	total.changed, total.took = before.differences(after), time.Since(began)
+	return total, errors.Join(failed, err)
 }
 
 // sweep removes what interrupted tests have left on this machine: they ended without their clean-up.
@@ -118,24 +173,15 @@ func stageNames() []string {
 const outDir = "bin/tests"
 
 // run runs a stage and prints its result. An error means that it could not be run.
-func (s stage) run(ctx context.Context, o options, all []pkg) (tally, error) {
+func (s stage) run(ctx context.Context, o options, all []pkg, prepare func() setUp) (t tally, err error) {
 	began := time.Now()
 	fmt.Printf("== %s: %s\n", s.name, s.about)
-	before, err := machine()
-	if err != nil {
-		return tally{}, err
-	}
 	var ready setUp
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if s.setUp {
-			ready = s.prepare(ctx, o.yes)
-		}
-	}()
+	var preparing sync.WaitGroup
+	preparing.Go(func() { ready = prepare() })
 	report, err := newReport(ctx, s.name)
 	if err != nil {
-		return tally{}, err
+		return t, err
 	}
 	// Short tests need no set-up.
 	each := func(short bool) error {
@@ -153,26 +199,12 @@ func (s stage) run(ctx context.Context, o options, all []pkg) (tally, error) {
 		return errors.Join(errs...)
 	}
 	failed := each(true)
-	<-done
-	if s.installs {
-		if before, err = machine(); err != nil {
-			failed = errors.Join(failed, err)
-		}
-	}
-	if failed = errors.Join(failed, each(false)); failed != nil {
-		return tally{}, errors.Join(failed, report.close(&tally{}))
-	}
-	var t tally
-	if err := report.close(&t); err != nil {
+	preparing.Wait()
+	failed = errors.Join(failed, each(false))
+	if err := errors.Join(failed, report.close(&t)); err != nil {
 		return t, err
 	}
-	after, err := machine()
-	if err != nil {
-		return t, err
-	}
-	t.changed = before.differences(after)
-	t.unset = ready.failed
-	t.took, t.settingUp = time.Since(began), ready.took
+	t.unset, t.took, t.settingUp = ready.failed, time.Since(began), ready.took
 	return t, t.write(s.name)
 }
 
@@ -188,6 +220,9 @@ const incomplete = 3
 
 // prepare sets up what the stage needs.
 func (s stage) prepare(ctx context.Context, yes bool) (u setUp) {
+	if !s.setUp {
+		return u
+	}
 	began := time.Now()
 	args := []string{s.name}
 	if s.name == "live" {

@@ -91,8 +91,8 @@ type tally struct {
 	skipped         map[string]int // by reason
 	packages        []packageTime
 	broken          bool     // go test failed, with or without a failed test
-	changed         []string // of the machine
 	unset           string   // why the set-up is not complete
+	changed         []string // of the machine, by all stages
 	took, settingUp time.Duration
 }
 
@@ -116,6 +116,10 @@ func (t tally) green() bool {
 func (t *tally) add(o tally) {
 	t.passed += o.passed
 	t.failed += o.failed
+	t.broken = t.broken || o.broken
+	if o.unset != "" {
+		t.unset = o.unset
+	}
 	if t.skipped == nil {
 		t.skipped = map[string]int{}
 	}
@@ -213,9 +217,6 @@ func (t tally) write(name string) error {
 	}
 	if t.unset != "" {
 		rows = append(rows, "not set up: "+t.unset)
-	}
-	for _, c := range t.changed {
-		rows = append(rows, "the machine changed: "+c)
 	}
 	slices.SortFunc(t.packages, func(a, b packageTime) int { return int(1000 * (b.seconds - a.seconds)) })
 	var slow []string

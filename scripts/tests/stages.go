@@ -17,6 +17,7 @@ type stage struct {
 	installs bool
 	// atOnce means that groups run at once: each waits more than it computes.
 	atOnce bool
+	lane   int // stages of one lane run one after another, and the lanes at once
 	groups []group
 }
 
@@ -54,7 +55,8 @@ func whole() map[string][]string {
 func chains() []group {
 	return []group{
 		chain("the program: whole runs, signals, kills, faults, a page in a browser", "internal/cli", "internal/faults", "internal/browser", "internal/agent", "internal/traffic/hostile"),
-		chain("trials, and the workloads over loopback", "internal/runner", "internal/traffic/tcp", "internal/traffic/web", "internal/traffic/udp"),
+		chain("trials, the workloads over loopback, and tools", "internal/runner", "internal/traffic/tcp", "internal/traffic/web", "internal/traffic/udp",
+			"internal/tool", "internal/tool/inlab", "internal/linuxnet"),
 		{about: "labs and engines", parallel: 1, pkgs: labs},
 	}
 }
@@ -78,7 +80,7 @@ func stages() []stage {
 		}, chains()...)},
 	}
 	for _, s := range parts() {
-		all = append(all, stage{name: s.name, about: s.about, setUp: true, installs: true, atOnce: s.atOnce, groups: later(s.name)})
+		all = append(all, stage{name: s.name, about: s.about, setUp: true, installs: true, atOnce: s.atOnce, lane: s.lane, groups: later(s.name)})
 	}
 	return append(all, stage{name: "live", about: "what judges the machine: prints figures", setUp: true, installs: true, groups: []group{named("Alone")}})
 }
@@ -87,18 +89,21 @@ func stages() []stage {
 type part struct {
 	name, about string
 	atOnce      bool // as of a stage
+	lane        int  // as of a stage
 }
 
+// parts lists the stages of make test-all in two lanes of about the same length: a cluster and a guest leave more of
+// two CPUs idle than they use.
 func parts() []part {
 	return []part{
-		{"engines", "current, rootless and sandboxed Docker Engines, Podman, netavark, Incus, tunnels, Open vSwitch, CNI, Nebula, proxies", true},
-		{"kubernetes", "a Kubernetes cluster of two nodes", true},
-		{"machines", "machines reached through ssh", true},
-		{"guest", "virtual machines, and what this kernel lacks in one", false},
-		{"wine", "the Windows build", false},
-		{"browser", "every page in a browser", false},
-		{"faults", "faults in real runs, hostile peers, long runs, many endpoints", false},
-		{"release", "reproducible builds, licences, vulnerabilities", false},
+		{"engines", "current, rootless and sandboxed Docker Engines, Podman, netavark, Incus, tunnels, Open vSwitch, CNI, Nebula, proxies", true, 0},
+		{"kubernetes", "a Kubernetes cluster of two nodes", true, 1},
+		{"machines", "machines reached through ssh", true, 0},
+		{"guest", "virtual machines, and what this kernel lacks in one", false, 1},
+		{"wine", "the Windows build", false, 0},
+		{"browser", "every page in a browser", false, 0},
+		{"faults", "faults in real runs, hostile peers, long runs, many endpoints", false, 0},
+		{"release", "reproducible builds, licences, vulnerabilities", false, 1},
 	}
 }
 
@@ -159,7 +164,7 @@ func inTest(p pkg) bool {
 
 // first lists packages with labs that take longest.
 func first() []string {
-	return []string{"internal/driver/netns", "internal/driver/engines", "internal/engine", "internal/tool", "internal/driver/setting"}
+	return []string{"internal/driver/netns", "internal/driver/engines", "internal/engine", "internal/driver/setting"}
 }
 
 func labs(all []pkg) []string {

@@ -112,6 +112,22 @@ func (f Failure) losses() (l counted, what string) {
 	return counted{Attribute(in)}, what
 }
 
+// Carried says what the endpoints sent by the counts of their own network stacks, for a failure without a loss. It is
+// empty if no stack is only theirs.
+func (f Failure) Carried() string {
+	var parts []string
+	for _, s := range f.Stacks {
+		if s.Sockets != nil && !s.Shared {
+			sent := s.delta("Tcp.OutSegs", "Udp.OutDatagrams", "Udp6.OutDatagrams")
+			parts = append(parts, s.Name+" sent "+unit.Grouped(int64(min(sent, math.MaxInt64)))) //nolint:gosec // bounded
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "no counter shows a lost packet: " + strings.Join(parts, ", ")
+}
+
 // Totals are the losses by the counts of the endpoints' network stacks.
 func (f Failure) Totals() result.Losses {
 	f.Counted = nil

@@ -77,3 +77,11 @@ func TestCause(t *testing.T) {
 		must.EqualFor(t, c.name, c.want, c.f.Cause())
 	}
 }
+
+// A failure without a loss says what its ends sent: nothing, if their programs were somewhere else.
+func TestCarried(t *testing.T) {
+	f := losses.Failure{Stacks: ends(udp(0, 0), nil, tcp(1200, 0))}
+	must.EqualFor(t, "a lab", "no counter shows a lost packet: a/client sent 0, b/server sent 1,200", f.Carried())
+	f.Stacks = []losses.Stack{shared(stack("near", tcp(950, 0), &losses.SocketTotals{}))}
+	must.EqualFor(t, "stacks of other programs, too", "", f.Carried())
+}

@@ -10,6 +10,7 @@ import (
 
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/pathspec"
+	"tare/internal/driver/vswitch"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 )
@@ -18,7 +19,6 @@ import (
 const (
 	eth      = lab.Underlay // the hosts' underlay and the sandboxes' device
 	lo       = "lo"
-	inside   = "br-int" // the bridge of the sandboxes
 	physical = "br-phy" // the bridge of the underlay, if tunnelling is done in userspace
 	tunnel   = "tun0"
 	table    = "tare"
@@ -31,7 +31,7 @@ const key = 77
 type side struct {
 	pathspec.Place
 	host *lab.Host
-	vswitch
+	vswitch.Switch
 }
 
 // sandbox is a sandbox with its addresses.
@@ -51,11 +51,11 @@ func (p *hosts) peerOf(s *side) *side {
 // hosts are both sides, the client's first.
 type hosts struct{ near, far *side }
 
-func (p *path) build(ctx context.Context, progs programs) error {
+func (p *path) build(ctx context.Context, progs vswitch.Programs) error {
 	h := hosts{sideOf(p.OnLab.A, progs), sideOf(p.OnLab.B, progs)}
 	p.sides = []*side{h.near, h.far}
 	for _, s := range p.sides {
-		if err := s.start(ctx, s.At, p.OnLab.Spec.Claim.ID, s.host.NS, p.AddProcess); err != nil {
+		if err := s.Start(ctx, s.At, p.OnLab.Spec.Claim.ID, s.host.NS, p.AddProcess); err != nil {
 			return err
 		}
 		if p.logical && s == h.near {
@@ -109,8 +109,8 @@ func (p *path) pairs(ctx context.Context, h hosts) error {
 	})
 }
 
-func sideOf(h *lab.Host, progs programs) *side {
-	return &side{Place: labdriver.NamespacePlace(h.NS, h.Name, h.Name), host: h, vswitch: vswitch{programs: progs}}
+func sideOf(h *lab.Host, progs vswitch.Programs) *side {
+	return &side{Place: labdriver.NamespacePlace(h.NS, h.Name, h.Name), host: h, Switch: vswitch.Switch{Programs: progs}}
 }
 
 // bridges sets up one switch: without a tunnel, a bridge with the underlay as a port; with
@@ -119,7 +119,7 @@ func sideOf(h *lab.Host, progs programs) *side {
 // ovs-vswitchd looks up the route in its own tables.
 func (p *path) bridges(ctx context.Context, s, other *side) error {
 	if p.encapsulation == flat {
-		if err := s.set(ctx, p.bridge(inside, "--", "add-port", inside, eth)...); err != nil {
+		if err := s.Set(ctx, vswitch.Bridge(vswitch.Inside, p.datapath(), "--", "add-port", vswitch.Inside, eth)...); err != nil {
 			return err
 		}
 		return p.ignoreIngress(s, eth)
@@ -129,7 +129,7 @@ func (p *path) bridges(ctx context.Context, s, other *side) error {
 		if err != nil {
 			return err
 		}
-		if err := s.set(ctx, p.bridge(physical, "other-config:hwaddr="+mac.String(), "--", "add-port", physical, eth)...); err != nil {
+		if err := s.Set(ctx, vswitch.Bridge(physical, p.datapath(), "other-config:hwaddr="+mac.String(), "--", "add-port", physical, eth)...); err != nil {
 			return err
 		}
 		if err := p.moveAddresses(s); err != nil {
@@ -139,17 +139,16 @@ func (p *path) bridges(ctx context.Context, s, other *side) error {
 	if p.logical {
 		return p.joinLogical(ctx, s)
 	}
-	return s.set(ctx, p.bridge(inside, "--", "add-port", inside, tunnel, "--", "set", "interface", tunnel, "type="+strings.TrimPrefix(p.encapsulation, "ovs/"),
+	return s.Set(ctx, vswitch.Bridge(vswitch.Inside, p.datapath(), "--", "add-port", vswitch.Inside, tunnel, "--", "set", "interface", tunnel, "type="+strings.TrimPrefix(p.encapsulation, "ovs/"),
 		"options:local_ip="+s.host.Addr[0].String(), "options:remote_ip="+other.host.Addr[0].String(), "options:key="+strconv.Itoa(key))...)
 }
 
-// bridge returns the ovs-vsctl arguments that create a bridge, followed by more.
-func (p *path) bridge(name string, more ...string) []string {
-	datapath := "system"
+// datapath is the type of the bridges' datapath.
+func (p *path) datapath() string {
 	if p.process {
-		datapath = "netdev"
+		return vswitch.Userspace
 	}
-	return append([]string{"add-br", name, "--", "set", "bridge", name, "datapath_type=" + datapath}, more...)
+	return "system"
 }
 
 // moveAddresses moves the host's addresses from the underlay device to the bridge that has it as a
@@ -224,7 +223,7 @@ func (p *path) addSandbox(ctx context.Context, s *side, role string, pair, numbe
 	if p.logical {
 		return b, p.attach(ctx, s, b, port)
 	}
-	return b, s.set(ctx, "add-port", inside, port)
+	return b, s.Set(ctx, "add-port", vswitch.Inside, port)
 }
 
 // net returns the subnet of a side's sandboxes.

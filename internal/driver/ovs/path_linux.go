@@ -2,6 +2,7 @@ package ovs
 
 import (
 	"tare/internal/driver/labdriver"
+	"tare/internal/driver/vswitch"
 )
 
 // path is a mode that is set up.
@@ -11,7 +12,7 @@ type path struct {
 	mtu     int
 	acls    int // access rules of the server's logical switch; 0: none
 	sides   []*side
-	central central // with OVN
+	central vswitch.Central // with OVN
 }
 
 // discards returns the kernel's drop reason of the frames that ovs-vswitchd has copied with

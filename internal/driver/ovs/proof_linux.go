@@ -7,6 +7,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/pathspec"
+	"tare/internal/driver/vswitch"
 	"tare/internal/linuxnet"
 )
 
@@ -40,14 +41,14 @@ func (p *path) proof(h hosts) error {
 	p.MustCarry(pathspec.AllPairs, h.far.Place, pathspec.Device{Name: eth}, pathspec.Receives)
 	for _, s := range []*side{h.near, h.far} {
 		p.MustBeIdle(s.Place, pathspec.Device{Name: lo})
-		p.MustBeIdle(s.Place, pathspec.Device{Name: inside})
+		p.MustBeIdle(s.Place, pathspec.Device{Name: vswitch.Inside})
 		if p.encapsulation != flat {
 			if err := p.countIngress(h, s); err != nil {
 				return err
 			}
 		}
 		if p.process {
-			if err := p.MustBeBusy(s.sw, pathspec.CounterName(s.At, p.switchCounterName(), "run_ns"), pathspec.AllPairs); err != nil {
+			if err := p.MustBeBusy(s.Daemon, pathspec.CounterName(s.At, p.switchCounterName(), "run_ns"), pathspec.AllPairs); err != nil {
 				return err
 			}
 		} else if p.encapsulation == flat {
@@ -96,7 +97,7 @@ func (p *path) switchCounterName() string {
 func (p *path) readSwitchPort(h hosts, s *side) {
 	received, sent := pathspec.CounterName(s.At, p.switchCounterName(), "rx_bytes"), pathspec.CounterName(s.At, p.switchCounterName(), "tx_bytes")
 	p.AddReader(func(ctx context.Context, into driver.Counters) error {
-		ports, err := s.ports(ctx, inside)
+		ports, err := s.Ports(ctx, vswitch.Inside)
 		if err != nil {
 			return err
 		}
@@ -104,7 +105,7 @@ func (p *path) readSwitchPort(h hosts, s *side) {
 		if !ok {
 			return fmt.Errorf("the Open vSwitch on host %s no longer has port %s", s.At, eth)
 		}
-		into[received], into[sent] = t.rx, t.tx
+		into[received], into[sent] = t.RX, t.TX
 		return nil
 	})
 	in, out := h.expectations(s)

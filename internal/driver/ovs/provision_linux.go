@@ -8,6 +8,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
+	"tare/internal/driver/vswitch"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 )
@@ -38,10 +39,10 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 	if mtu < lab.MinMTU || mtu > most {
 		return nil, fmt.Errorf("provision %s: the switch cannot have an MTU of %d, because the underlay's is %d; use %d to %d", o.Mode, mtu, o.Lab.MTU, lab.MinMTU, most)
 	}
-	var progs programs
-	var ovn logical
-	if err = progs.find(ctx); err == nil && row.Build.logical {
-		err = ovn.find(ctx)
+	var progs vswitch.Programs
+	var ovn vswitch.OVN
+	if err = progs.Find(ctx); err == nil && row.Build.logical {
+		err = ovn.Find(ctx)
 	}
 	if err != nil && ctx.Err() != nil { // timed out, which does not tell what is installed
 		return nil, fmt.Errorf("provision %s: %w (%w)", o.Mode, err, context.Cause(ctx))
@@ -56,16 +57,16 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 	if err != nil {
 		return nil, err
 	}
-	p := &path{Path: base, way: row.Build, mtu: mtu, central: central{logical: ovn}}
+	p := &path{Path: base, way: row.Build, mtu: mtu, central: vswitch.Central{OVN: ovn}}
 	if text := o.With[settingACLs]; text != "" {
 		if p.acls, err = strconv.Atoi(text); err != nil {
 			return nil, p.Failed(ctx, err)
 		}
 	}
 	if p.logical {
-		p.AddFact("OVN", ovn.version+" ("+ovn.controller+")")
+		p.AddFact("OVN", ovn.String())
 	}
-	p.AddFact("Open vSwitch", progs.version+" ("+progs.switchd+")")
+	p.AddFact("Open vSwitch", progs.String())
 	p.AddFact("sandbox MTU", strconv.Itoa(mtu))
 	if err := p.build(ctx, progs); err != nil {
 		return nil, p.Failed(ctx, err)

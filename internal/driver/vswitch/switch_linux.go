@@ -1,6 +1,7 @@
-package ovs
+package vswitch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -19,12 +20,22 @@ import (
 	"tare/internal/timelimit"
 )
 
-// vswitch is a private Open vSwitch of one host: database and switch, each with its own
+// Switch is a private Open vSwitch of one host: database and switch, each with its own
 // init process and a private /run.
-type vswitch struct {
-	programs
-	db, sw *daemon.Process
+type Switch struct {
+	Programs
+	// Sockets is a directory of this machine for the database's socket, which processes without this machine's /proc can reach; empty for the
+	// database's own /run.
+	Sockets string
+	Daemon  *daemon.Process // ovs-vswitchd; nil before it is started
+	db      *database
 }
+
+// Inside is the bridge of the sandboxes.
+const Inside = "br-int"
+
+// Userspace is the type of a datapath in ovs-vswitchd's own process, over packet sockets.
+const Userspace = "netdev"
 
 // The files in their /run.
 const (
@@ -33,17 +44,17 @@ const (
 	control  = "switch.ctl"
 )
 
-// start starts the switch of a host in its namespace. It passes each started process to
+// Start starts the switch of a host in its namespace. It passes each started process to
 // note, to be ended later.
-func (v *vswitch) start(ctx context.Context, host, runID string, ns *linuxnet.NS, note func(*daemon.Process)) error {
+func (v *Switch) Start(ctx context.Context, host, runID string, ns *linuxnet.NS, note func(*daemon.Process)) error {
 	text, err := v.database(ctx, runID, v.schema)
 	if err != nil {
 		return err
 	}
-	if v.db, err = v.serve(ctx, host, runID, ns, map[string]string{dbFile: text}, note); err != nil {
+	if v.db, err = v.serve(ctx, host, runID, ns, socketIn(v.Sockets, "switch.sock"), map[string]string{dbFile: text}, note); err != nil {
 		return err
 	}
-	if err := v.set(ctx, "--no-wait", "init"); err != nil {
+	if err := v.Set(ctx, "--no-wait", "init"); err != nil {
 		return err
 	}
 	if err := waitUptime(ctx); err != nil {
@@ -51,13 +62,18 @@ func (v *vswitch) start(ctx context.Context, host, runID string, ns *linuxnet.NS
 	}
 	program := daemon.Program{
 		Name: "ovs-vswitchd of host " + host, Run: runID, Path: v.switchd, Env: environment(), Start: ns.Start,
-		Args: append([]string{"unix:" + v.socket(), "--unixctl=/run/" + control}, quiet()...),
+		Args: append([]string{"unix:" + v.Socket(), "--unixctl=/run/" + control}, quiet()...),
 	}
-	if v.sw, err = program.Launch(); err != nil {
+	if v.Daemon, err = program.Launch(); err != nil {
 		return err
 	}
-	note(v.sw)
-	return waitForFile(ctx, v.sw, control)
+	note(v.Daemon)
+	return waitForFile(ctx, v.Daemon, control)
+}
+
+// Bridge returns the arguments of Set that create a bridge with a type of datapath, followed by more.
+func Bridge(name, datapath string, more ...string) []string {
+	return append([]string{"add-br", name, "--", "set", "bridge", name, "datapath_type=" + datapath}, more...)
 }
 
 // environment makes /run the directory of all files of a program of Open vSwitch or OVN.
@@ -68,21 +84,39 @@ func environment() []string {
 // quiet are the arguments with which these programs write only warnings, to stderr.
 func quiet() []string { return []string{"-vsyslog:off", "-vfile:off", "-vconsole:warn"} }
 
+// database is a running ovsdb-server.
+type database struct {
+	*daemon.Process
+	socket string // on this machine; empty: in its own /run
+}
+
+// Socket returns the path of its socket as seen from this machine.
+func (d *database) Socket() string { return cmp.Or(d.socket, filepath.Join(d.RunDir(), dbSocket)) }
+
+// socketIn is a socket in a directory, empty without one.
+func socketIn(dir, name string) string {
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, name)
+}
+
 // serve starts an ovsdb-server in a host's namespace with these databases, by the names of their files, and waits
 // until it listens.
-func (g programs) serve(ctx context.Context, host, runID string, ns *linuxnet.NS, databases map[string]string, note func(*daemon.Process)) (*daemon.Process, error) {
+func (p Programs) serve(ctx context.Context, host, runID string, ns *linuxnet.NS, socket string, databases map[string]string, note func(*daemon.Process)) (*database, error) {
 	program := daemon.Program{
-		Name: "ovsdb-server of host " + host, Run: runID, Path: g.server, Env: environment(), Files: databases, Start: ns.Start,
-		Args: append([]string{"--remote=punix:/run/" + dbSocket, "--unixctl=/run/ovsdb.ctl"}, quiet()...),
+		Name: "ovsdb-server of host " + host, Run: runID, Path: p.server, Env: environment(), Files: databases, Start: ns.Start,
+		Args: append([]string{"--remote=punix:" + cmp.Or(socket, "/run/"+dbSocket), "--unixctl=/run/ovsdb.ctl"}, quiet()...),
 	}
 	for _, file := range slices.Sorted(maps.Keys(databases)) {
 		program.Args = append(program.Args, "/run/"+file)
 	}
-	db, err := program.Launch()
+	process, err := program.Launch()
 	if err != nil {
 		return nil, err
 	}
-	note(db)
+	note(process)
+	db := &database{process, socket}
 	return db, waitForDatabase(ctx, db)
 }
 
@@ -106,53 +140,64 @@ func waitUptime(ctx context.Context) error {
 	}
 }
 
-// socket returns the path of the database's socket as seen from this machine.
-func (v *vswitch) socket() string { return socketOf(v.db) }
-
-// socketOf returns the path of the socket of an ovsdb-server as seen from this machine.
-func socketOf(db *daemon.Process) string { return filepath.Join(db.RunDir(), dbSocket) }
+// Socket returns the path of the database's socket as seen from this machine.
+func (v *Switch) Socket() string { return v.db.Socket() }
 
 // setTimeout limits how long the switch may take to apply a change, on a real CPU: a little
 // less than the call.
 const setTimeout = 8 * time.Second
 
-// set configures the switch with ovs-vsctl and waits until the change is applied.
-func (v *vswitch) set(ctx context.Context, args ...string) error {
+// Set configures the switch with ovs-vsctl and waits until the change is applied.
+func (v *Switch) Set(ctx context.Context, args ...string) error {
 	before := ""
-	if v.sw != nil {
-		before = v.sw.StderrTail()
+	if v.Daemon != nil {
+		before = v.Daemon.StderrTail()
 	}
-	_, err := run(ctx, v.vsctl, append([]string{"--db=unix:" + v.socket(), "--timeout=" + strconv.Itoa(int(timelimit.Scaled(setTimeout).Seconds()))}, args...)...)
-	if err != nil && v.sw != nil {
-		if said := lastLine(strings.TrimPrefix(v.sw.StderrTail(), before)); said != "" {
+	_, err := run(ctx, v.vsctl, append([]string{"--db=unix:" + v.Socket(), "--timeout=" + strconv.Itoa(int(timelimit.Scaled(setTimeout).Seconds()))}, args...)...)
+	if err != nil && v.Daemon != nil {
+		if said := lastLine(strings.TrimPrefix(v.Daemon.StderrTail(), before)); said != "" {
 			err = fmt.Errorf("%w; ovs-vswitchd reports: %s", err, said)
 		}
 	}
 	return err
 }
 
-// ports reads how many bytes the ports of a bridge have received and sent, by name, with
+// Ports reads how many bytes the ports of a bridge have received and sent, by name, with
 // the kernel datapath. It is unusable for tunnels: the daemon updates their counters from
 // flow statistics up to half a second late (netdev_vport_inc_tx of 3.1, by the
 // revalidators), and counts packets twice in userspace.
-func (v *vswitch) ports(ctx context.Context, bridge string) (map[string]transfer, error) {
-	text, err := run(ctx, v.ofctl, "--names", "dump-ports", "unix:"+filepath.Join(v.sw.RunDir(), bridge+".mgmt"))
+func (v *Switch) Ports(ctx context.Context, bridge string) (map[string]Transfer, error) {
+	text, err := run(ctx, v.ofctl, "--names", "dump-ports", "unix:"+filepath.Join(v.Daemon.RunDir(), bridge+".mgmt"))
 	if err != nil {
 		return nil, fmt.Errorf("read the ports of %s: %w", bridge, err)
 	}
 	return parsePorts(text)
 }
 
-// transfer is the traffic of a port, in bytes.
-type transfer struct{ rx, tx uint64 }
+// Flows is how many OpenFlow rules a bridge of the switch has.
+func (v *Switch) Flows(ctx context.Context, bridge string) (int, error) {
+	text, err := run(ctx, v.ofctl, "dump-aggregate", "unix:"+filepath.Join(v.Daemon.RunDir(), bridge+".mgmt"))
+	if err != nil {
+		return 0, fmt.Errorf("count the flows of %s: %w", bridge, err)
+	}
+	_, count, found := strings.Cut(text, "flow_count=")
+	n, err := strconv.Atoi(strings.TrimSpace(count))
+	if !found || err != nil {
+		return 0, fmt.Errorf("count the flows of %s: unexpected output %.80q", bridge, text)
+	}
+	return n, nil
+}
+
+// Transfer is the traffic of a port, in bytes.
+type Transfer struct{ RX, TX uint64 }
 
 // parsePorts parses the output of ovs-ofctl dump-ports: for each port a line with its name
 // and what it received, and a line with what it sent (ovs-ofctl(8)).
 //
 //	port  tun0: rx pkts=7, bytes=586, drop=0, errs=0, frame=0, over=0, crc=0
 //	         tx pkts=9, bytes=742, drop=0, errs=0, coll=0
-func parsePorts(text string) (map[string]transfer, error) {
-	all := map[string]transfer{}
+func parsePorts(text string) (map[string]Transfer, error) {
+	all := map[string]Transfer{}
 	port := ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -166,13 +211,13 @@ func parsePorts(text string) (map[string]transfer, error) {
 			if err != nil {
 				return nil, err
 			}
-			all[port] = transfer{rx: n}
+			all[port] = Transfer{RX: n}
 		} else if counts, ok := strings.CutPrefix(line, "tx "); ok && port != "" {
 			n, err := bytesOf(counts)
 			if err != nil {
 				return nil, err
 			}
-			all[port] = transfer{all[port].rx, n}
+			all[port] = Transfer{all[port].RX, n}
 		}
 	}
 	return all, nil
@@ -193,14 +238,20 @@ func bytesOf(counts string) (uint64, error) {
 const readyTimeout = 10 * time.Second
 
 // waitForDatabase waits until a database listens on its socket, which exists a moment before.
-func waitForDatabase(ctx context.Context, db *daemon.Process) error {
+func waitForDatabase(ctx context.Context, db *database) error {
 	return db.WaitFor(ctx, timelimit.Scaled(readyTimeout), "listen at "+dbSocket, func() error {
-		conn, err := (&net.Dialer{Timeout: readyTimeout}).DialContext(ctx, "unix", socketOf(db))
+		conn, err := (&net.Dialer{Timeout: readyTimeout}).DialContext(ctx, "unix", db.Socket())
 		if err != nil {
 			return err
 		}
 		return conn.Close()
 	})
+}
+
+// has returns an error while the switch has no such bridge.
+func (v *Switch) has(bridge string) error {
+	_, err := os.Stat(filepath.Join(v.Daemon.RunDir(), bridge+".mgmt"))
+	return err
 }
 
 // waitForFile waits until a daemon has created a file in its /run.

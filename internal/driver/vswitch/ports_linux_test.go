@@ -1,9 +1,7 @@
-package ovs
+package vswitch
 
 import (
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/testkit/must"
 )
@@ -18,8 +16,8 @@ func TestParsePorts(t *testing.T) {
            tx pkts=4, bytes=4, drop=?, errs=?, coll=?
 `
 	got := must.Get(parsePorts(text))(t)
-	want := map[string]transfer{"LOCAL": {0, 2}, "veth0": {900, 1000}, "tun0": {18446744073709551615, 4}}
-	must.Equal(t, want, got, cmp.AllowUnexported(transfer{}))
+	want := map[string]Transfer{"LOCAL": {0, 2}, "veth0": {900, 1000}, "tun0": {18446744073709551615, 4}}
+	must.Equal(t, want, got)
 	for _, bad := range []string{"  port tun0\n", "  port tun0: rx pkts=1, drop=0\n", "  port tun0: rx pkts=1, bytes=?\n", "  port x: rx bytes=1\n tx bytes=-1\n"} {
 		must.FailFor(t, bad, must.Err(parsePorts(bad)))
 	}

@@ -1,4 +1,4 @@
-package ovs
+package vswitch
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"tare/internal/timelimit"
 )
 
-// programs are the programs of an installed Open vSwitch.
-type programs struct {
+// Programs are the programs of an installed Open vSwitch.
+type Programs struct {
 	server, switchd string // ovsdb-server and ovs-vswitchd
 	tool, vsctl     string // ovsdb-tool and ovs-vsctl
 	ofctl           string // ovs-ofctl
@@ -85,8 +85,11 @@ func versionOf(ctx context.Context, program, words string) (string, error) {
 	return "", fmt.Errorf("read the version of %s: %w", program, err)
 }
 
-// find locates Open vSwitch.
-func (p *programs) find(ctx context.Context) error {
+// String is the version, and the program that forwards.
+func (p Programs) String() string { return p.version + " (" + p.switchd + ")" }
+
+// Find locates Open vSwitch. Its error says what is missing and how to install it.
+func (p *Programs) Find(ctx context.Context) error {
 	return suite{
 		install:  "install Open vSwitch (Debian: apt-get install openvswitch-switch); its service does not have to run",
 		share:    "openvswitch",
@@ -128,7 +131,7 @@ func lastLine(text string) string {
 }
 
 // database returns an empty database of a schema, as ovsdb-tool creates it for a run.
-func (p programs) database(ctx context.Context, id, schema string) (string, error) {
+func (p Programs) database(ctx context.Context, id, schema string) (string, error) {
 	dir, err := lab.MkdirTemp(id, "ovs")
 	if err != nil {
 		return "", err

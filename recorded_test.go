@@ -66,7 +66,7 @@ func samples() []sample {
 		{page: "docs/howto/why-is-my-container-slower.md", args: []string{"report", "tare-runs/why-published"}},
 		{page: "docs/howto/two-machines.md", shown: "tare run --host local --host ssh://db1 --out tare-runs/machines", args: []string{"report", "tare-runs/machines"}},
 		{page: "docs/howto/measure-the-engine-you-have.md", shown: "tare run --engine docker --out tare-runs/engine", args: []string{"report", "tare-runs/engine"}},
-		{page: "docs/ci.md", below: "3. Upgrade", args: slices.Concat([]string{"compare"}, compared)},
+		{page: "docs/ci.md", below: "upgrade, wait", args: slices.Concat([]string{"compare"}, compared)},
 		{page: "docs/ci.md", below: "## The gate", args: []string{"check", "--baseline", "tare-runs/before", "--fail-on", "worse:5%", "tare-runs/after"}, code: 10, from: "Worse in"},
 		{page: "docs/combine.md", below: "## Read the answer", args: []string{"combine", "tare-runs/upgrade/1", "tare-runs/upgrade/2", "tare-runs/upgrade/3", "tare-runs/upgrade/4"}, lines: 21},
 		{page: "docs/history.md", below: "## Read the answer", args: []string{"history", "tare-runs/upgrade"}, lines: 24},

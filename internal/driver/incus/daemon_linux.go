@@ -170,14 +170,20 @@ func (s *server) request(ctx context.Context, stdin any, args ...string) (string
 // settings are values of a part of Incus, which are all strings.
 type settings map[string]string
 
-// setUp gives Incus its default network and storage, with the image of the containers.
-func (s *server) setUp(ctx context.Context, gateway string, mtu int) error {
+// network is one of Incus's networks, as its preseed has it.
+type network struct {
+	Name   string   `json:"name"`
+	Type   string   `json:"type"`
+	Config settings `json:"config"`
+}
+
+// setUp gives Incus its settings, networks and storage, with the image of the containers.
+func (s *server) setUp(ctx context.Context, config settings, networks ...network) error {
 	_, err := s.request(ctx, map[string]any{
+		"config":        config,
 		"storage_pools": []map[string]any{{"name": "default", "driver": "dir"}},
-		"networks": []map[string]any{{"name": bridge, "type": "bridge", "config": settings{
-			"ipv4.address": gateway, "ipv4.nat": "true", "ipv6.address": "none", "bridge.mtu": strconv.Itoa(mtu),
-		}}},
-		"profiles": []map[string]any{{"name": "default", "devices": map[string]settings{"root": {"type": "disk", "path": "/", "pool": "default"}}}},
+		"networks":      networks,
+		"profiles":      []map[string]any{{"name": "default", "devices": map[string]settings{"root": {"type": "disk", "path": "/", "pool": "default"}}}},
 	}, "admin", "init", "--preseed")
 	if err != nil {
 		return err

@@ -47,6 +47,7 @@ func TestBadPrograms(t *testing.T) {
 		"too old":             bad("incusd", "echo 5.21", "is Incus 5.21; install Incus 6.0 or newer", true),
 		"ends":                bad("incusd", version+"echo no luck; exit 1", "Incus of host a has ended: incusd ended (exit status 1): no luck", false),
 		"a client that fails": bad("incus", "[ \"$1\" = query ] && { echo '{\"environment\": {\"firewall\": \"nftables\"}}'; exit; }; echo Error: no luck >&2; exit 1", "Incus of host a: incus admin: exit status 1: no luck", false),
+		"no OVN":              {Mode: "incus/ovn", Program: "ovn-controller", Script: "echo something else", Want: `ovn-controller: unexpected output "something else"; install OVN`, Unsupported: true},
 		"iptables":            bad("incus", "echo '{\"environment\": {\"firewall\": \"xtables\"}}'", `Incus of host a writes its rules with "xtables"`, false),
 	})
 }

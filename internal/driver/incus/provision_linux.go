@@ -30,22 +30,36 @@ func (Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, e
 	if err != nil {
 		return nil, err
 	}
+	var ovn *logical
+	if row.Build.logical {
+		if ovn, err = findLogical(ctx); err != nil && ctx.Err() == nil {
+			err = &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	base, err := labdriver.Up(o, "Incus")
 	if err != nil {
 		return nil, err
 	}
-	p := &path{Path: bridged.Path{Path: base}, in: in, nat: !row.Build.process, servers: map[*lab.Host]*server{}}
+	p := &path{Path: bridged.Path{Path: base}, in: in, nat: !row.Build.process, ovn: ovn, servers: map[*lab.Host]*server{}}
 	p.Program = bridged.Program{Bridge: bridge, Table: table, Connect: p.connect}
 	p.AddFact("incus", in.version+" ("+in.daemon+")")
-	if row.Build.process {
+	own := driver.Path{FlushConnections: p.FlushConnections}
+	switch {
+	case ovn != nil:
+		own.IgnoredDropReasons = []string{"NETFILTER_DROP"} // copies of what ovs-vswitchd forwards
+		err = p.buildLogical(ctx)
+	case row.Build.process:
 		err = p.buildForwarded(ctx)
-	} else {
+	default:
 		err = p.Build(ctx, bridged.Inside{Client: row.Build.client, Server: true})
 	}
 	if err != nil {
 		return nil, p.Failed(ctx, err)
 	}
-	return p.DriverPath(driver.Path{FlushConnections: p.FlushConnections}, p), nil
+	return p.DriverPath(own, p), nil
 }
 
 // path is a mode that is set up.
@@ -53,6 +67,7 @@ type path struct {
 	bridged.Path
 	in      installed
 	nat     bool // rules forward published ports, not a process
+	ovn     *logical
 	servers map[*lab.Host]*server
 }
 
@@ -68,7 +83,16 @@ func (p *path) server(ctx context.Context, s *bridged.Side) (*server, error) {
 	}
 	p.AddProcess(made.Process)
 	p.servers[s.Host] = made
-	return made, made.setUp(ctx, p.Gateway(s).String(), p.OnLab.Spec.MTU)
+	uplink := network{Name: bridge, Type: "bridge", Config: settings{
+		"ipv4.address": p.Gateway(s).String(), "ipv4.nat": "true", "ipv6.address": "none", "bridge.mtu": strconv.Itoa(p.OnLab.Spec.MTU),
+	}}
+	if p.ovn == nil {
+		return made, made.setUp(ctx, settings{}, uplink)
+	}
+	router, forward := p.OnLab.Addresses(lab.NetB, routerNumber)[0].Addr().String(), p.OnLab.Addresses(lab.NetB, forwardNumber)[0].Addr().String()
+	uplink.Config["ipv4.dhcp"], uplink.Config["ipv4.ovn.ranges"], uplink.Config["ipv4.routes"] = "false", router+"-"+router, forward+"/32"
+	config, own := p.ovn.networks(p)
+	return made, made.setUp(ctx, config, uplink, own)
 }
 
 // connect starts the container of a pair.
@@ -77,9 +101,13 @@ func (p *path) connect(ctx context.Context, s *bridged.Side, pair int) (*linuxne
 	if err != nil {
 		return nil, err
 	}
-	name, own := lab.PairName(s.Role, pair), p.Address(s, pair)
-	devices := map[string]settings{"eth0": {"type": "nic", "network": bridge, "name": lab.Underlay, "ipv4.address": own.Addr().String()}}
-	if s.Role == "server" {
+	name, own, gateway, nic := lab.PairName(s.Role, pair), p.Address(s, pair), p.Gateway(s), settings{"type": "nic", "network": bridge, "name": lab.Underlay}
+	if p.ovn != nil {
+		own, gateway, nic["network"] = p.inOVN(1+pair), p.inOVN(1), ovnNetwork
+	}
+	nic["ipv4.address"] = own.Addr().String()
+	devices := map[string]settings{lab.Underlay: nic}
+	if s.Role == "server" && p.ovn == nil {
 		to := p.Published(s, pair)
 		protocols := []string{"tcp"}
 		if p.nat {
@@ -99,5 +127,5 @@ func (p *path) connect(ctx context.Context, s *bridged.Side, pair int) (*linuxne
 	if err := ns.Routes().Address(lab.Underlay, own); err != nil {
 		return nil, err
 	}
-	return ns, ns.Routes().DefaultRoute(p.Gateway(s).Addr())
+	return ns, ns.Routes().DefaultRoute(gateway.Addr())
 }

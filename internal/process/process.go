@@ -109,9 +109,9 @@ func (p *Process) StartTied(on func(func() error) error) error {
 
 // Output runs the process to its end and returns what it wrote to stdout. It is killed when ctx
 // is done, which the error then tells, and on Linux also by the kernel when this program ends.
-// Any exit status but 0 is an error.
+// Any exit status but 0 is an error, and so is more than maxOutput.
 func (p *Process) Output(ctx context.Context) (string, error) {
-	var out bytes.Buffer
+	var out limited
 	p.Cmd.Stdout, p.Cmd.WaitDelay = &out, killTimeout()
 	err := p.StartTied(func(start func() error) error {
 		runtime.LockOSThread() // the kernel kills the process when its thread ends
@@ -124,7 +124,29 @@ func (p *Process) Output(ctx context.Context) (string, error) {
 	if err := p.Wait(ctx); err != nil {
 		return "", errors.Join(err, p.Kill())
 	}
-	return out.String(), p.err
+	if out.full {
+		return "", errTooMuch
+	}
+	return out.buf.String(), p.err
+}
+
+// maxOutput is more than any program has to say, in bytes.
+const maxOutput = 64 << 20
+
+var errTooMuch = fmt.Errorf("it wrote more than %d MB", maxOutput>>20)
+
+// limited keeps what is written to it, up to maxOutput.
+type limited struct {
+	buf  bytes.Buffer
+	full bool
+}
+
+// Write ends the process that writes too much: its pipe is closed then.
+func (l *limited) Write(b []byte) (int, error) {
+	if l.full = l.full || l.buf.Len()+len(b) > maxOutput; l.full {
+		return 0, errTooMuch
+	}
+	return l.buf.Write(b)
 }
 
 // pipes creates the requested pipes and returns the process's ends. They are not exec's

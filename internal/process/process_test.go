@@ -28,6 +28,10 @@ func TestMain(m *testing.M) {
 		_, _ = io.Copy(os.Stdout, os.Stdin)
 		fmt.Fprintln(os.Stderr, "first\nlast")
 		os.Exit(3)
+	case "flood":
+		for {
+			fmt.Println(strings.Repeat("x", 1<<16))
+		}
 	case "hang":
 		time.Sleep(time.Minute)
 	case "child": // inherits the output and keeps running
@@ -133,6 +137,11 @@ func TestOutput(t *testing.T) {
 	defer cancel()
 	if out, err := p.Output(ctx); out != "" || err == nil || err.Error() != "too late" {
 		t.Errorf("%q, %v", out, err)
+	}
+	p = process.NewSelf("it")
+	p.Cmd.Env = append(os.Environ(), does+"=flood")
+	if out, err := p.Output(t.Context()); out != "" || err == nil || err.Error() != "it wrote more than 64 MB" {
+		t.Errorf("%d bytes, %v", len(out), err)
 	}
 	if _, err := process.New("it", "no-such-program-of-tare").Output(t.Context()); !errors.Is(err, exec.ErrNotFound) {
 		t.Errorf("got %v", err)

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -145,26 +144,20 @@ func (in installed) start(ctx context.Context, run string, h *lab.Host) (s *serv
 func (s *server) request(ctx context.Context, stdin any, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, requestTimeout(), fmt.Errorf("it did not end within %v", requestTimeout()))
 	defer cancel()
-	cmd := exec.CommandContext(ctx, s.in.client, args...)
-	cmd.Env = []string{"INCUS_SOCKET=" + filepath.Join(s.RunDir(), stateDir, "unix.socket"), "INCUS_CONF=" + filepath.Join(s.RunDir(), clientDir), "LC_ALL=C"}
-	cmd.WaitDelay = timelimit.Scaled(time.Second)
+	p := process.New("incus", s.in.client, args...)
+	p.Cmd.Env = []string{"INCUS_SOCKET=" + filepath.Join(s.RunDir(), stateDir, "unix.socket"), "INCUS_CONF=" + filepath.Join(s.RunDir(), clientDir), "LC_ALL=C"}
 	if stdin != nil {
 		text, err := json.Marshal(stdin) // which YAML contains
 		if err != nil {
 			return "", err
 		}
-		cmd.Stdin = bytes.NewReader(text)
+		p.Cmd.Stdin = bytes.NewReader(text)
 	}
-	var out bytes.Buffer
-	var words process.Tail
-	cmd.Stdout, cmd.Stderr = &out, &words
-	if err := cmd.Run(); err != nil {
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		return "", fmt.Errorf("%s: incus %s: %w: %s%s", s.Name, args[0], err, strings.TrimSpace(strings.TrimPrefix(words.String(), "Error: ")), tested().Beyond("Incus", s.in.version))
+	out, err := p.Output(ctx)
+	if err != nil {
+		return "", fmt.Errorf("%s: incus %s: %w: %s%s", s.Name, args[0], err, strings.TrimPrefix(p.LastLine(), "Error: "), tested().Beyond("Incus", s.in.version))
 	}
-	return out.String(), nil
+	return out, nil
 }
 
 // settings are values of a part of Incus, which are all strings.

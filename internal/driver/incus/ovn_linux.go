@@ -40,7 +40,12 @@ type logical struct {
 // findLogical finds the programs of Open vSwitch and OVN, and what they need of the machine.
 func findLogical(ctx context.Context) (*logical, error) {
 	l := &logical{}
-	return l, errors.Join(l.sw.Find(ctx), l.central.Find(ctx), linuxnet.CheckTUN())
+	for _, find := range []func(context.Context) error{l.sw.Find, l.central.Find} {
+		if err := find(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return l, linuxnet.CheckTUN()
 }
 
 // networks are what Incus is given besides its bridge: where OVN is, and a network of OVN whose packets leave through the bridge.
@@ -81,7 +86,7 @@ func (p *path) buildLogical(ctx context.Context) error {
 	a, b := p.Sides()
 	eth, lo := pathspec.Device{Name: lab.Underlay}, pathspec.Device{Name: "lo"}
 	p.AddFact("OVN", p.ovn.central.String())
-	p.AddFact("Open vSwitch", p.ovn.sw.Programs.String())
+	p.AddFact("Open vSwitch", p.ovn.sw.String())
 	p.AddFact("datapath", "netdev: in the ovs-vswitchd process, over packet sockets")
 	if err := p.ovn.start(ctx, p, b); err != nil {
 		return err

@@ -5,7 +5,8 @@
 //	make drawings
 //
 // The name below docs/recorded is that of the run's directory, below a directory that -into names.
-// Of a run are kept study.yaml and, compressed, run.json and what a report needs of the trials.
+// Of a run are kept study.yaml and, compressed, run.json and what a report needs of the trials, without their series,
+// which are half of them and which no page shows.
 // With -cells, only what a history needs. Paths of this machine are shortened to names of files; a
 // run that has its host name is refused.
 package main
@@ -65,6 +66,7 @@ func record(from, to string, cells bool) error {
 	files[store.RunFile] = text
 	var lines bytes.Buffer
 	for _, t := range trials {
+		t.Series = nil
 		if err := json.NewEncoder(&lines).Encode(t); err != nil {
 			return err
 		}

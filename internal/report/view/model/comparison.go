@@ -45,12 +45,20 @@ func comparisonsOf(run result.Run) []Comparison {
 		l := comparedLine{Comparison: c, Noisy: slices.ContainsFunc(slices.Concat(c.A.Terms(), c.B.Terms()), func(t *result.Side) bool { return run.NoisyIn(t.Workload) }), Known: piece.MetricOf(c.Metric, c.Unit, c.Better)}
 		l.Scale = wording.ScaleFor(c.Unit, piece.Values(c.A.Value, c.B.Value)...)
 		at := len(out[i].Lines)
-		if l.Known.Primary {
+		if ofMain(l) {
 			at = 0
 		}
 		out[i].Lines = slices.Insert(out[i].Lines, at, l)
 	}
 	return out
+}
+
+// ofMain reports whether a comparison is in the main metric of its workload. That of the cost pass, whose rate is set, is the CPU cost.
+func ofMain(l comparedLine) bool {
+	if l.A.Workload == result.CostPassID {
+		return l.Metric == result.CPUCost
+	}
+	return l.Known.Primary
 }
 
 // whereOf names the two sides as far as the comparison's id does not. Scenarios are described

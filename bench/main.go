@@ -60,6 +60,7 @@ func sections() []harness.Section {
 		{Name: "report", Run: owncost.Reports, OnDemand: true},
 		{Name: "others", Run: owncost.Others, OnDemand: true},
 		{Name: "runs", Run: owncost.Runs, OnDemand: true},
+		{Name: "growth", Run: owncost.Growth, OnDemand: true},
 	}
 }
 

@@ -100,7 +100,7 @@ func parts() []part {
 		{"kubernetes", "a Kubernetes cluster of two nodes", true, 1},
 		{"machines", "machines reached through ssh", true, 0},
 		{"guest", "virtual machines, and what this kernel lacks in one", false, 1},
-		{"wine", "the Windows build", false, 0},
+		{"wine", "the Windows build", false, 1},
 		{"browser", "every page in a browser", false, 0},
 		{"faults", "faults in real runs, hostile peers, long runs, many endpoints", false, 0},
 		{"release", "reproducible builds, licences, vulnerabilities", false, 1},

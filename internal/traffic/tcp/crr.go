@@ -38,7 +38,7 @@ func (crr) Spec() traffic.Spec {
 			SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer(), Placement: study.OneCore,
 		},
 		Lengths: map[string]study.Length{
-			study.Quick:    {Warmup: quantity.Duration(50 * time.Millisecond), Duration: quantity.Duration(500 * time.Millisecond), Slice: crrSlice},
+			study.Quick:    {Warmup: quantity.Duration(50 * time.Millisecond), Duration: quantity.Duration(280 * time.Millisecond), Slice: crrSlice},
 			study.Standard: {Warmup: quantity.Duration(200 * time.Millisecond), Duration: quantity.Duration(time.Second), Slice: crrSlice},
 			study.Paper:    {Warmup: quantity.Duration(time.Second), Duration: quantity.Duration(30 * time.Second)},
 		},

@@ -37,7 +37,7 @@ func (stream) Spec() traffic.Spec {
 		// As in the published studies that this profile follows.
 		Profiles: map[string]study.Workload{study.Paper: {Streams: 50}},
 		Lengths: map[string]study.Length{
-			study.Quick:    {Warmup: quantity.Duration(50 * time.Millisecond), Duration: quantity.Duration(400 * time.Millisecond), Slice: streamSlice},
+			study.Quick:    {Warmup: quantity.Duration(50 * time.Millisecond), Duration: quantity.Duration(240 * time.Millisecond), Slice: streamSlice},
 			study.Standard: {Warmup: quantity.Duration(500 * time.Millisecond), Duration: quantity.Duration(1500 * time.Millisecond), Slice: streamSlice},
 			study.Paper:    {Warmup: quantity.Duration(60 * time.Second), Duration: quantity.Duration(60 * time.Second)},
 		},

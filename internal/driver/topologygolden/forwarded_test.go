@@ -12,7 +12,7 @@ import (
 
 // The modes whose packets a process forwards are those of tunnels, switches and networks in user space, of proxies and of virtual machines.
 func TestForwardedModes(t *testing.T) {
-	forwarding := []string{"docker-rootless", "docker-userland-proxy", "incus-proxy", "ipsec-userspace", "mesh-", "ovn-", "ovs-flat-netdev", "ovs-geneve-netdev", "ovs-vxlan-netdev",
+	forwarding := []string{"docker-rootless", "docker-userland-proxy", "incus-ovn", "incus-proxy", "ipsec-userspace", "mesh-", "ovn-", "ovs-flat-netdev", "ovs-geneve-netdev", "ovs-vxlan-netdev",
 		"podman-rootless", "proxy-", "rootless-", "vm-", "wireguard-userspace"}
 	seen := map[string]bool{}
 	for _, f := range must.Get(files.ReadDir("paths"))(t) {

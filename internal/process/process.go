@@ -111,7 +111,9 @@ func (p *Process) StartTied(on func(func() error) error) error {
 // is done, which the error then tells, and on Linux also by the kernel when this program ends.
 // Any exit status but 0 is an error, and so is more than maxOutput.
 func (p *Process) Output(ctx context.Context) (string, error) {
-	var out limited
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	out := limited{end: end}
 	p.Cmd.Stdout, p.Cmd.WaitDelay = &out, killTimeout()
 	err := p.StartTied(func(start func() error) error {
 		runtime.LockOSThread() // the kernel kills the process when its thread ends
@@ -124,7 +126,7 @@ func (p *Process) Output(ctx context.Context) (string, error) {
 	if err := p.Wait(ctx); err != nil {
 		return "", errors.Join(err, p.Kill())
 	}
-	if out.full {
+	if out.full { // it ended before it was killed
 		return "", errTooMuch
 	}
 	return out.buf.String(), p.err
@@ -135,16 +137,18 @@ const maxOutput = 64 << 20
 
 var errTooMuch = fmt.Errorf("it wrote more than %d MB", maxOutput>>20)
 
-// limited keeps what is written to it, up to maxOutput.
+// limited keeps what is written to it, up to maxOutput, and then ends the process that writes.
 type limited struct {
 	buf  bytes.Buffer
 	full bool
+	end  context.CancelCauseFunc
 }
 
-// Write ends the process that writes too much: its pipe is closed then.
+// Write drops what is too much, so that the process can be killed while it writes.
 func (l *limited) Write(b []byte) (int, error) {
 	if l.full = l.full || l.buf.Len()+len(b) > maxOutput; l.full {
-		return 0, errTooMuch
+		l.end(errTooMuch)
+		return len(b), nil
 	}
 	return l.buf.Write(b)
 }

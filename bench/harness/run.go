@@ -167,7 +167,7 @@ func (w *memoryWatch) look() {
 			continue
 		}
 		args := strings.Split(string(line), "\x00")
-		if filepath.Base(args[0]) != "tare" || len(args) < 2 {
+		if len(args) < 2 {
 			continue
 		}
 		status, err := os.ReadFile(filepath.Join(dir, "status"))
@@ -177,7 +177,7 @@ func (w *memoryWatch) look() {
 		}
 		kb, _ := strconv.Atoi(string(m[2]))
 		switch {
-		case args[1] == transport.AgentCommand:
+		case filepath.Base(args[0]) == "tare" && args[1] == transport.AgentCommand:
 			agents[string(m[1])] = max(agents[string(m[1])], kb<<10)
 		case slices.Contains(args, w.out):
 			controllers[filepath.Base(dir)] = true

@@ -80,11 +80,11 @@ func run() error {
 		return err
 	}
 	total, err := runAll(ctx, o, chosen, all)
+	if ctx.Err() != nil {
+		return errors.Join(errors.New("interrupted"), err, sweep())
+	}
 	if err != nil {
 		return err
-	}
-	if ctx.Err() != nil {
-		return errors.Join(errors.New("interrupted"), sweep())
 	}
 	for _, c := range total.changed {
 		fmt.Println("the machine changed:", c)

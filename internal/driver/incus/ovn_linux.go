@@ -2,7 +2,6 @@ package incus
 
 import (
 	"context"
-	"errors"
 	"net/netip"
 	"os"
 	"strconv"
@@ -25,10 +24,9 @@ const (
 
 // The bridge that Incus makes for its first network's connection to OVN, and the ends of the veth pair between both, that of the network first.
 const (
-	provider     = "incusovn1"
-	networkEnd   = "incusovn1a"
-	providerEnd  = "incusovn1b"
-	ingressTable = "tare"
+	provider    = "incusovn1"
+	networkEnd  = "incusovn1a"
+	providerEnd = "incusovn1b"
 )
 
 // logical is what a network of OVN needs: a private Open vSwitch and OVN of host b, which Incus configures.
@@ -74,7 +72,7 @@ func (l *logical) start(ctx context.Context, p *path, s *bridged.Side) error {
 	if err := l.central.Start(ctx, l.sw.Programs, s.At, run, ns, p.AddProcess); err != nil {
 		return err
 	}
-	if err := l.central.Join(ctx, &l.sw, s.At, run, ns, "geneve", s.Host.Addr[0].String(), p.AddProcess); err != nil {
+	if err := l.central.Join(ctx, &l.sw, s.At, run, ns, s.Host.Addr[0].String(), p.AddProcess); err != nil {
 		return err
 	}
 	return l.sw.Set(ctx, vswitch.Bridge(provider, vswitch.Userspace)...)
@@ -87,7 +85,7 @@ func (p *path) buildLogical(ctx context.Context) error {
 	eth, lo := pathspec.Device{Name: lab.Underlay}, pathspec.Device{Name: "lo"}
 	p.AddFact("OVN", p.ovn.central.String())
 	p.AddFact("Open vSwitch", p.ovn.sw.String())
-	p.AddFact("datapath", "netdev: in the ovs-vswitchd process, over packet sockets")
+	p.AddFact("datapath", vswitch.UserspaceFact)
 	if err := p.ovn.start(ctx, p, b); err != nil {
 		return err
 	}
@@ -95,8 +93,7 @@ func (p *path) buildLogical(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// ovs-vswitchd does not forward packets with partial checksums, and the kernel's stack gets a copy of what it forwards.
-	if err := errors.Join(b.Host.NS.Tuning().ChecksumOff(networkEnd), b.Host.NS.Rules().DropIngress(ingressTable, providerEnd)); err != nil {
+	if err := vswitch.Attach(b.Host.NS, providerEnd, b.Host.NS, networkEnd); err != nil {
 		return err
 	}
 	forward := p.OnLab.Addresses(lab.NetB, forwardNumber)[0].Addr()
@@ -127,7 +124,7 @@ func (p *path) buildLogical(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(ns.Tuning().ChecksumOff(lab.Underlay), b.Host.NS.Rules().DropIngress(ingressTable, port)); err != nil {
+		if err := vswitch.Attach(b.Host.NS, port, ns, lab.Underlay); err != nil {
 			return err
 		}
 		for _, protocol := range []string{"tcp", "udp"} {

@@ -8,6 +8,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/bridged"
 	"tare/internal/driver/labdriver"
+	"tare/internal/driver/vswitch"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 )
@@ -49,7 +50,7 @@ func (Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, e
 	own := driver.Path{FlushConnections: p.FlushConnections}
 	switch {
 	case ovn != nil:
-		own.IgnoredDropReasons = []string{"NETFILTER_DROP"} // copies of what ovs-vswitchd forwards
+		own.IgnoredDropReasons = vswitch.CopiesDropped()
 		err = p.buildLogical(ctx)
 	case row.Build.process:
 		err = p.buildForwarded(ctx)

@@ -21,7 +21,6 @@ const (
 	lo       = "lo"
 	physical = "br-phy" // the bridge of the underlay, if tunnelling is done in userspace
 	tunnel   = "tun0"
-	table    = "tare"
 )
 
 // key is the tunnel's network identifier; a lab has only one.
@@ -72,7 +71,7 @@ func (p *path) build(ctx context.Context, progs vswitch.Programs) error {
 	}
 	datapath := "kernel"
 	if p.process {
-		datapath = "netdev: in the ovs-vswitchd process, over packet sockets"
+		datapath = vswitch.UserspaceFact
 		p.AddFact("checksum offload of the sandboxes", "off: ovs-vswitchd does not forward packets with partial checksums")
 	}
 	p.AddFact("datapath", datapath)
@@ -181,7 +180,7 @@ func (p *path) ignoreIngress(s *side, dev string) error {
 	if !p.process {
 		return nil
 	}
-	return s.host.NS.Rules().DropIngress(table, dev)
+	return s.host.NS.Rules().DropIngress(vswitch.Table, dev)
 }
 
 // addSandbox creates a sandbox with a port on a side's switch.
@@ -205,10 +204,7 @@ func (p *path) addSandbox(ctx context.Context, s *side, role string, pair, numbe
 		return b, err
 	}
 	if p.process {
-		if err := ns.Tuning().ChecksumOff(eth); err != nil {
-			return b, err
-		}
-		if err := p.ignoreIngress(s, port); err != nil {
+		if err := vswitch.Attach(s.host.NS, port, ns, eth); err != nil {
 			return b, err
 		}
 	}

@@ -58,7 +58,7 @@ func (p *path) applyLogical(ctx context.Context, server *side) error {
 
 // joinLogical makes a host a chassis of OVN, and gives it a logical switch on the router.
 func (p *path) joinLogical(ctx context.Context, s *side) error {
-	if err := p.central.Join(ctx, &s.Switch, s.At, p.OnLab.Spec.Claim.ID, s.host.NS, geneve, s.host.Addr[0].String(), p.AddProcess); err != nil {
+	if err := p.central.Join(ctx, &s.Switch, s.At, p.OnLab.Spec.Claim.ID, s.host.NS, s.host.Addr[0].String(), p.AddProcess); err != nil {
 		return err
 	}
 	port, networks := s.At+"-"+router, addressTexts(p.OnLab.Addresses(p.net(s), gateway))

@@ -15,11 +15,10 @@ type path struct {
 	central vswitch.Central // with OVN
 }
 
-// discards returns the kernel's drop reason of the frames that ovs-vswitchd has copied with
-// its packet sockets: the nftables rule of build drops them.
+// discards returns the kernel's drop reasons of the copies of frames that ovs-vswitchd forwards.
 func (p *path) discards() []string {
 	if p.process {
-		return []string{"NETFILTER_DROP"}
+		return vswitch.CopiesDropped()
 	}
 	return nil
 }

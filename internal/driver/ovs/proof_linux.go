@@ -73,10 +73,10 @@ func (h hosts) expectations(s *side) (in, out driver.Expect) {
 
 // countIngress counts the tunnel's packets as received from the underlay.
 func (p *path) countIngress(h hosts, s *side) error {
-	if err := s.host.NS.Rules().CountTunnelIngress(table, eth, linuxnet.TunnelIngress{Port: p.port(), Inside: p.subnets()}); err != nil {
+	if err := s.host.NS.Rules().CountTunnelIngress(vswitch.Table, eth, linuxnet.TunnelIngress{Port: p.port(), Inside: p.subnets()}); err != nil {
 		return err
 	}
-	p.ReadIngress(s.Place, s.host.NS, table, eth)
+	p.ReadIngress(s.Place, s.host.NS, vswitch.Table, eth)
 	in, _ := h.expectations(s)
 	p.AddRules(driver.Rule{Counter: pathspec.CounterName(s.At, eth, linuxnet.CountEncrypted+"_bytes"), Expect: in},
 		driver.Rule{Counter: pathspec.CounterName(s.At, eth, linuxnet.CountDecrypted+"_bytes"), Expect: driver.NoTraffic})

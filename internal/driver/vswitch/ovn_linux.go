@@ -102,12 +102,12 @@ func (c *Central) Applied(ctx context.Context) error {
 	return nil
 }
 
-// Join makes a host with a switch a chassis of OVN, whose Inside forwards in userspace. Its tunnels have an encapsulation ("geneve"), and end at
+// Join makes a host with a switch a chassis of OVN, whose Inside forwards in userspace. Its tunnels, by Geneve, end at
 // an address of the host. It passes the started process to note.
-func (c *Central) Join(ctx context.Context, v *Switch, host, runID string, ns *linuxnet.NS, encapsulation, own string, note func(*daemon.Process)) error {
+func (c *Central) Join(ctx context.Context, v *Switch, host, runID string, ns *linuxnet.NS, own string, note func(*daemon.Process)) error {
 	if err := v.Set(ctx, "set", "Open_vSwitch", ".", "external_ids:system-id="+host, "external_ids:hostname="+host,
 		"external_ids:ovn-remote=unix:"+c.Socket(), "external_ids:ovn-bridge="+Inside, "external_ids:ovn-bridge-datapath-type="+Userspace,
-		"external_ids:ovn-encap-type="+encapsulation, "external_ids:ovn-encap-ip="+own); err != nil {
+		"external_ids:ovn-encap-type=geneve", "external_ids:ovn-encap-ip="+own); err != nil {
 		return err
 	}
 	program := daemon.Program{

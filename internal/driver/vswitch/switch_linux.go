@@ -37,6 +37,24 @@ const Inside = "br-int"
 // Userspace is the type of a datapath in ovs-vswitchd's own process, over packet sockets.
 const Userspace = "netdev"
 
+// UserspaceFact is what a path with such a datapath says of it.
+const UserspaceFact = Userspace + ": in the ovs-vswitchd process, over packet sockets"
+
+// Table is the table of nftables in which the hosts' rules for their switches are.
+const Table = "tare"
+
+// CopiesDropped are the kernel's drop reasons of what ovs-vswitchd has copied with its packet sockets: rules of Attach drop it.
+func CopiesDropped() []string { return []string{"NETFILTER_DROP"} }
+
+// Attach prepares a port of a switch in userspace, and the device at its other end: ovs-vswitchd does not forward packets with partial
+// checksums, and the host's own stack would answer the copies that it gets.
+func Attach(host *linuxnet.NS, port string, far *linuxnet.NS, device string) error {
+	if err := far.Tuning().ChecksumOff(device); err != nil {
+		return err
+	}
+	return host.Rules().DropIngress(Table, port)
+}
+
 // The files in their /run.
 const (
 	dbSocket = "db.sock"

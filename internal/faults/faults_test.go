@@ -187,6 +187,9 @@ func (h *harness) try(t *testing.T, i int, c attempt) (out outcome) {
 		after = max(after, 1)
 	}
 	t.Logf("%s: %s after step %d of %d", c.fault, delay.Round(time.Millisecond), after, ref.steps)
+	if c.fault.waits {
+		r.limits = "3"
+	}
 	r.start(r.args()...)
 	if r.until(func() bool { return r.steps() >= after }) {
 		time.Sleep(delay)

@@ -19,6 +19,8 @@ type fault struct {
 	// run ended before.
 	inject func(*tested) error
 	end    end
+	// waits: the run waits for its limits in vain, which the limits of tests would make ten times as long.
+	waits bool
 }
 
 // end is how a run may end that a fault has met.
@@ -53,18 +55,18 @@ func kinds() []fault {
 		{name: "controller-stop", inject: stopController, end: undisturbed},
 		{name: "terminal-closed", groups: []string{"netns", "tunnel", "rootless", "docker"}, prepare: inTerminal, inject: closeTerminal, end: interrupted},
 		{name: "agent-kill", inject: killOne(isAgent)},
-		{name: "agent-stop", inject: stopOne(isAgent)},
+		{name: "agent-stop", inject: stopOne(isAgent), waits: true},
 		{name: "agent-pause", inject: pauseOne(isAgent, 200*time.Millisecond, 3*time.Second)},
 		{name: "agent-slow", inject: slowDown(isAgent)},
 		{name: "helper-kill", groups: []string{"tunnel", "rootless", "docker"}, inject: killOne(isHelper)},
 		{name: "dockerd-kill", groups: []string{"docker"}, inject: killOne(named("dockerd"))},
 		{name: "container-kill", groups: []string{"docker"}, inject: killOne(isContainer)},
 		{name: "container-oom", groups: []string{"docker"}, inject: exhaustContainer},
-		{name: "link-removed", groups: []string{"netns", "tunnel", "rootless", "docker"}, inject: onLink("link", "del", "dev")},
-		{name: "link-down", groups: []string{"netns", "tunnel", "rootless", "docker"}, inject: onLink("link", "set", "down", "dev")},
+		{name: "link-removed", groups: []string{"netns", "tunnel", "rootless", "docker"}, inject: onLink("link", "del", "dev"), waits: true},
+		{name: "link-down", groups: []string{"netns", "tunnel", "rootless", "docker"}, inject: onLink("link", "set", "down", "dev"), waits: true},
 		{name: "link-down-up", inject: linkDownUp},
 		{name: "mtu-changed", inject: changeMTU},
-		{name: "rules-removed", groups: []string{"netns", "docker"}, inject: removeRules},
+		{name: "rules-removed", groups: []string{"netns", "docker"}, inject: removeRules, waits: true},
 		{name: "disk-full", groups: []string{"netns", "tunnel", "rootless", "docker"}, prepare: smallDisk, inject: fillDisk},
 		{name: "read-only", groups: []string{"netns", "tunnel", "rootless", "docker"}, prepare: ownDisk, inject: breakDisk},
 		{name: "clock-stepped", inject: stepClock, end: interrupted},

@@ -54,15 +54,29 @@ func onMachine(t *testing.T) bool {
 		done <- testns.Run(t.Context(), append(args, "-test.v", "-test.run=^"+t.Name()+"$"), in, in)
 		in.Close()
 	}()
-	skipped := ""
+	skipped, at := "", ""
+	said, failed := map[string][]string{}, []string(nil) // by the name of a test
 	for lines := bufio.NewScanner(out); lines.Scan(); {
-		fmt.Println(lines.Text())
-		if _, why, ok := strings.Cut(lines.Text(), ": needs "); ok { // the message of testneed
+		line := lines.Text()
+		fmt.Fprintln(t.Output(), line) // below its own name: the tests of this package run beside each other
+		if name, ok := strings.CutPrefix(line, "=== RUN   "); ok {
+			at = name
+		} else if name, ok := strings.CutPrefix(strings.TrimSpace(line), "--- FAIL: "); ok {
+			failed = append(failed, strings.Fields(name)[0])
+		} else {
+			said[at] = append(said[at], line)
+		}
+		if _, why, ok := strings.Cut(line, ": needs "); ok { // the message of testneed
 			skipped = "needs " + why
 		}
 	}
 	switch err := <-done; {
 	case err != nil:
+		for _, name := range failed { // once more, without what passed
+			if text := strings.Trim(strings.Join(said[name], "\n"), "\n"); text != "" {
+				err = fmt.Errorf("%w\n%s:\n%s", err, name, text)
+			}
+		}
 		t.Error(err)
 	case skipped != "":
 		t.Skip(skipped)

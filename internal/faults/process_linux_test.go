@@ -23,6 +23,7 @@ import (
 
 	"tare/internal/store"
 	"tare/internal/testkit/must"
+	"tare/internal/timelimit"
 )
 
 // tested is a run of the program, in a process of its own, that a fault will meet.
@@ -34,6 +35,7 @@ type tested struct {
 
 	users      []string // paths of a user's, whose content must stay
 	before     []string // a command that starts the program, such as unshare
+	limits     string   // the factor of its time limits, as of timelimit.Variable; empty: that of this test
 	namespaces uintptr  // new ones that it is in, as flags of clone
 	terminal   bool     // the program has a terminal of its own
 	ptmx       *os.File // the other end of the terminal
@@ -57,6 +59,9 @@ func (r *tested) start(args ...string) {
 	command := append(slices.Clone(r.before), append([]string{program}, args...)...)
 	r.cmd = exec.Command(command[0], command[1:]...)
 	r.cmd.Dir = r.home
+	if r.limits != "" {
+		r.cmd.Env = append(os.Environ(), timelimit.Variable+"="+r.limits)
+	}
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: r.namespaces}
 	if len(r.before) == 0 {
 		r.cmd.Args[0] = "tare"

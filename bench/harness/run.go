@@ -76,6 +76,9 @@ func (b Options) Run(ctx context.Context, study string, args ...string) (Outcome
 			return o, fmt.Errorf("%v: %w\n%s", cmd.Args, err, progress.text.Bytes())
 		}
 	}
+	if o.Memory.Controller == 0 {
+		return o, fmt.Errorf("%v: no process of it was seen, so that its memory is unknown", cmd.Args)
+	}
 	d, err := store.Open(out)
 	if err != nil {
 		return o, err

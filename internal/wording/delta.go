@@ -11,6 +11,10 @@ import (
 // mostPercent is the ratio beyond which a factor is written, and below whose inverse too.
 const mostPercent = 3
 
+// muchMore is the ratio beyond which the upper limit of a change in percent is not told: an interval from less to so much more says
+// that nearly nothing is known, which more digits would hide.
+const muchMore = 10
+
 // Form is how changes are written. All those of one column have the same.
 type Form int
 
@@ -36,7 +40,7 @@ func Delta(ratio *float64, ci *result.Interval) (change, interval string) {
 }
 
 // Delta returns a ratio as a change with its interval. Rounding never moves a limit to zero
-// change. The interval is empty where it is unknown, and the change is [Unknown] without a ratio.
+// change, and a limit of more than tenfold is ">+900". The interval is empty where it is unknown, and the change is [Unknown] without a ratio.
 func (f Form) Delta(ratio *float64, ci *result.Interval) (change, interval string) {
 	if ratio == nil || !known(*ratio) {
 		return Unknown, ""
@@ -58,7 +62,11 @@ func (f Form) Delta(ratio *float64, ci *result.Interval) (change, interval strin
 	for d < highest && (ci[0] != ci[1] && write(ci[0], d) == write(ci[1], d) || vanishes(ci[0], d, write) || vanishes(ci[1], d, write)) {
 		d++
 	}
-	return write(*ratio, d) + suffix, "(" + write(ci[0], d) + " .. " + write(ci[1], d) + ")"
+	upper := write(ci[1], d)
+	if f == InPercent && ci[1] > muchMore {
+		upper = ">" + percent(muchMore, 0)
+	}
+	return write(*ratio, d) + suffix, "(" + write(ci[0], d) + " .. " + upper + ")"
 }
 
 // Each is an added time in seconds for one of what it is for, such as a transaction; of is empty where it is the time itself.

@@ -29,6 +29,17 @@ func TestConformance(t *testing.T) {
 	}
 }
 
+// The route to the published port of a container moves to another link while requests are in progress.
+func TestEnginesRouteChange(t *testing.T) {
+	drivertest.NeedEngine(t)
+	for _, mode := range []string{"docker/published", "docker/bridge"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			drivertest.Provision(t, engines.Docker{}, mode, nil).CheckRouteChange(t, false)
+		})
+	}
+}
+
 // Other modes of the packaged engine: of a Swarm, of kernels with more devices, and with other routes.
 // TestEnginesCurrent has those that only a current engine has.
 func TestEnginesConformance(t *testing.T) {

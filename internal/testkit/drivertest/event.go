@@ -8,6 +8,7 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/driver"
+	"tare/internal/driver/labdriver"
 	"tare/internal/study"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
@@ -58,4 +59,33 @@ func (s *Setup) TrialWithEvent(t *testing.T, e driver.Event, p traffic.Params, w
 	r.After = must.Get(e.State(t.Context()))(t)
 	must.Do(t, e.Happened(r.Before, r.After))
 	return r
+}
+
+// CheckRouteChange makes the event route_change in a trial of http. While requests are in progress, what the client's host sends to the
+// server's moves to a second link: the counters of both links together prove the path, those of the first alone do not, and afterwards
+// there is no second link.
+func (s *Setup) CheckRouteChange(t *testing.T, ipv6 bool) {
+	t.Helper()
+	e := must.Get(s.Path.EventNamed(labdriver.RouteChange))(t)
+	p := Params("http")
+	p.KeepAlive = study.On
+	r := s.TrialWithEvent(t, e, p, 6*time.Second, ipv6)
+	must.Fail(t, e.Happened(r.After, r.After), "a/eth1.tx_packets went from")
+	must.Do(t, r.Undo(t.Context()))
+	must.Do(t, r.Undo(t.Context())) // there is nothing left
+	must.Equal(t, r.Before, must.Get(e.State(t.Context()))(t))
+
+	carried := []driver.Carried{driver.CarriedBy(r.Client, r.Server)}
+	must.Fail(t, s.Proof(t, r.Counters, carried), "counter a/eth0.tx_bytes moved by")
+	whole := must.Get(s.Path.Snapshot(t.Context()))(t)
+	for from, of := range e.Elsewhere {
+		whole[of] += r.After[from] - r.Before[from]
+	}
+	must.Do(t, s.Path.Prove(r.Counters, whole, carried))
+	if seen := r.Client.Window.Event; seen == nil || seen.Due != 1200 || seen.Gap <= 0 {
+		t.Fatalf("%+v", seen)
+	}
+	_, _, err := s.Trial(t, Params("http"), ipv6)
+	must.Do(t, err)
+	t.Logf("a gap of %.3g s, %d connections lost, %v", r.Client.Window.Event.Gap, *r.Client.Window.Event.Lost, r.Client.Window.Event.Failed)
 }

@@ -94,9 +94,14 @@ func TestWarningPages(t *testing.T) {
 // Every warning takes its code from the registry, and every code of the registry is used.
 func TestWarningsAreOfTheRegistry(t *testing.T) {
 	constants := map[string]string{} // by code
-	text := must.Get(os.ReadFile("internal/warning/warning.go"))(t)
-	for _, m := range regexp.MustCompile(`(?m)^\t(\w+)\s+Code = "(\w+)"$`).FindAllStringSubmatch(string(text), -1) {
-		constants[m[2]] = m[1]
+	for _, f := range sources(t) {
+		if f.dir != "internal/warning" {
+			continue
+		}
+		text := must.Get(os.ReadFile(f.path))(t)
+		for _, m := range regexp.MustCompile(`(?m)^\t(\w+)\s+Code = "(\w+)"$`).FindAllStringSubmatch(string(text), -1) {
+			constants[m[2]] = m[1]
+		}
 	}
 	used, valued := map[string]bool{}, map[string]bool{}
 	name := regexp.MustCompile(`warning\.([A-Z]\w*)`)

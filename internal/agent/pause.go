@@ -6,11 +6,13 @@ import (
 	"os/signal"
 	"slices"
 	"syscall"
+
+	"tare/internal/agent/transport"
 )
 
 // PauseCommand is the hidden command that a container's first process runs: Pause, or KillAgent if
 // a token follows.
-const PauseCommand = "hold"
+const PauseCommand = transport.PauseCommand
 
 // TokenVariable is the environment variable of an agent in a container by which KillAgent
 // identifies it. An agent in a pod has it, with the token, as its last argument.

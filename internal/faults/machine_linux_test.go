@@ -58,7 +58,7 @@ func onMachine(t *testing.T) bool {
 	said, failed := map[string][]string{}, []string(nil) // by the name of a test
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		line := lines.Text()
-		fmt.Fprintln(t.Output(), line) // below its own name: the tests of this package run beside each other
+		_, _ = fmt.Fprintln(t.Output(), line) // below its own name: the tests of this package run beside each other
 		if name, ok := strings.CutPrefix(line, "=== RUN   "); ok {
 			at = name
 		} else if name, ok := strings.CutPrefix(strings.TrimSpace(line), "--- FAIL: "); ok {

@@ -18,13 +18,14 @@ func FuzzCommandLine(f *testing.F) {
 	f.Add("/usr/bin/qemu-system-x86_64\x00-name\x00tare-0123abcd-vm\x00", "12 (a) b) S")
 	f.Add("qemu-system-\x00-name", "")
 	f.Add("tare\x00agent\x00--run\x00../../..\x00", ")")
+	f.Add("tare\x00hold\x00--run\x000123abcd\x00", "12 (tare) S 1 12")
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, line, stat string) {
 		for name, text := range map[string]string{"cmdline": line, "stat": stat, "exe": ""} {
 			must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		}
 		id, ok := subcommandRun(dir)
-		must.True(t, !ok || runid.IsID(id) && strings.Contains(line, id) && (strings.HasPrefix(line, "tare\x00") || strings.Contains(line, Prefix+id)), "%q belongs to run %q", line, id)
+		must.True(t, !ok || runid.IsID(id) && strings.Contains(line, id) && (strings.HasPrefix(line, "tare\x00") && !strings.HasPrefix(line, "tare\x00hold\x00") || strings.Contains(line, Prefix+id)), "%q belongs to run %q", line, id)
 		hasController(dir, os.Getuid())
 	})
 }

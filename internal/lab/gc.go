@@ -9,13 +9,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"tare/internal/agent/transport"
 	"tare/internal/linuxnet"
 	"tare/internal/process"
 	"tare/internal/program/agentfile"
@@ -138,15 +138,8 @@ func hasController(dir string, owner int) bool {
 	return err == nil && (leader == owner || leader == 0)
 }
 
-// hiddenSubcommands lists the subcommands under which this program serves a run, as in tare agent
-// --run ID: an agent, the init process of an engine, the init process of a mode's program,
-// a tunnel, a proxy, the CNI plugins of a host, the guard of a copy for a controller on another
-// machine, one machine's half of a mode, an agent that enters a namespace.
-func hiddenSubcommands() []string {
-	return []string{"agent", "engine-init", "daemon", "wireguard", "proxy", "cni", "machine", "split", "enter"}
-}
-
-// subcommandRun returns the run's id from the command line of such a process.
+// subcommandRun returns the run's id from the command line of a process under which this program serves a run, such as tare agent --run ID:
+// an agent, the init process of an engine, a tunnel. The first process of a container is none: it ends with its container.
 func subcommandRun(dir string) (id string, ok bool) {
 	line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
 	if err != nil {
@@ -156,7 +149,7 @@ func subcommandRun(dir string) (id string, ok bool) {
 	if id, ok := emulatorRun(args); ok {
 		return id, true
 	}
-	if len(args) < 4 || filepath.Base(args[0]) != "tare" || !slices.Contains(hiddenSubcommands(), args[1]) || args[2] != "--run" || !runid.IsID(args[3]) {
+	if len(args) < 4 || filepath.Base(args[0]) != "tare" || args[1] == transport.PauseCommand || args[2] != "--run" || !runid.IsID(args[3]) {
 		return "", false
 	}
 	return args[3], true

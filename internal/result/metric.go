@@ -1,5 +1,10 @@
 package result
 
+import (
+	"strconv"
+	"strings"
+)
+
 // Direction is the direction in which a metric is better.
 type Direction string
 
@@ -113,16 +118,45 @@ func Metrics() []Metric {
 	}
 }
 
+// Percentiles are the metrics of a trial that are quantiles of its times of one kind, of rtt, connect, first_byte, delay or
+// delay_variation: each with its quantile, such as 0.99, or 1 for the longest time.
+func Percentiles(times string) map[string]float64 {
+	found := map[string]float64{}
+	for _, m := range Metrics() {
+		if of, q := quantile(m.Name); of == times && (q <= mostOfTrial || q == 1) {
+			found[m.Name] = q
+		}
+	}
+	return found
+}
+
+// mostOfTrial is the last percentile that a trial has, without its longest time: further ones are of the tail pass.
+const mostOfTrial = 0.999
+
 // BeyondP99 is the quantile of a metric that is a percentile beyond the 99th; ok is false for any other. Such a percentile is
 // compared only where requests had a schedule: a closed loop sends none while an answer is late.
 func BeyondP99(metric string) (q float64, ok bool) {
-	switch metric {
-	case "rtt_p999", "delay_p999":
-		return 0.999, true
-	case "rtt_p9999":
-		return 0.9999, true
+	if _, q := quantile(metric); q > 0.99 && q < 1 {
+		return q, true
 	}
 	return 0, false
+}
+
+// quantile splits the name of a metric that is a quantile of times: rtt_p99 into rtt and 0.99, rtt_max into rtt and 1. Others have neither.
+func quantile(metric string) (times string, q float64) {
+	at := strings.LastIndexByte(metric, '_')
+	if at < 0 {
+		return "", 0
+	}
+	if metric[at+1:] == "max" {
+		return metric[:at], 1
+	}
+	digits, ok := strings.CutPrefix(metric[at+1:], "p")
+	q, err := strconv.ParseFloat("0."+digits, 64)
+	if !ok || err != nil {
+		return "", 0
+	}
+	return metric[:at], q
 }
 
 // RestatedAs is the metric that another one states in other units, trial for trial, so that its ratios and verdicts are those of

@@ -62,8 +62,16 @@ func (d *Distribution) Quantile(q float64) float64 {
 	return float64(d.hist.ValueAtQuantile(q*100)) / 1e9
 }
 
-// Max returns the longest duration in seconds.
-func (d *Distribution) Max() float64 { return d.Quantile(1) }
+// AddPercentiles sets the metrics that are quantiles of times such as rtt, as result.Percentiles lists them. Without times they are unknown,
+// not 0.
+func (d *Distribution) AddPercentiles(metrics map[string]float64, times string) {
+	if d.Count() == 0 {
+		return
+	}
+	for name, q := range result.Percentiles(times) {
+		metrics[name] = d.Quantile(q)
+	}
+}
 
 // MarshalJSON encodes HdrHistogram's compressed format (V2) as base64.
 func (d *Distribution) MarshalJSON() ([]byte, error) {

@@ -1,5 +1,17 @@
 package warning
 
+// The codes about the link between two machines.
+const (
+	LargePacketsLost Code = "large_packets_lost"
+	PacketsDamaged   Code = "packets_damaged"
+	DirectionBlocked Code = "direction_blocked"
+	PathLossy        Code = "path_lossy"
+	LinksDiffer      Code = "links_differ"
+	HostsDiffer      Code = "hosts_differ"
+	PathMTUSmaller   Code = "path_mtu_smaller"
+	ClocksApart      Code = "clocks_apart"
+)
+
 // link are the warnings about the link between two machines, found by probes and by the
 // facts of both before a run.
 func link() []Entry {

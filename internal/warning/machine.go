@@ -1,5 +1,26 @@
 package warning
 
+// The codes about the machine.
+const (
+	FakedProcStat     Code = "faked_proc_stat"
+	CPUQuota          Code = "cpu_quota"
+	PowersaveGovernor Code = "powersave_governor"
+	FewCores          Code = "few_cores"
+	SMT               Code = "smt"
+	NoConstantClock   Code = "no_constant_clock"
+	BusyMachine       Code = "busy_machine"
+	OthersNow         Code = "others_now"
+	StealNow          Code = "steal_now"
+	MemoryLimit       Code = "memory_limit"
+	NUMASpans         Code = "numa_spans"
+	VirtualMachine    Code = "virtual_machine"
+	InContainer       Code = "in_container"
+	MitigationsOff    Code = "mitigations_off"
+	BBRDefault        Code = "bbr_default"
+	NoCubic           Code = "no_cubic"
+	CubicRestricted   Code = "cubic_restricted"
+)
+
 // machine are the warnings found before a run, which tare doctor lists.
 func machine() []Entry {
 	return []Entry{
@@ -98,6 +119,14 @@ func machine() []Entry {
 	}
 }
 
+// The codes about the host of an existing engine.
+const (
+	HostFiltered    Code = "host_filtered"
+	ConntrackFilled Code = "conntrack_filled"
+	Irqbalance      Code = "irqbalance"
+	DeviceOffloads  Code = "device_offloads"
+)
+
 // existing are the warnings for runs on an existing engine, in the network stack of the machine.
 func existing() []Entry {
 	return []Entry{
@@ -123,6 +152,16 @@ func existing() []Entry {
 			Fix:    "`ethtool -K`, where the hardware can"},
 	}
 }
+
+// The codes about numbers from elsewhere.
+const (
+	OneValue      Code = "one_value"
+	ZeroValue     Code = "zero_value"
+	MissingBlock  Code = "missing_block"
+	MissingValue  Code = "missing_value"
+	DecimalComma  Code = "decimal_comma"
+	UnknownColumn Code = "unknown_column"
+)
 
 // foreign are the warnings of tare judge.
 func foreign() []Entry {
@@ -159,6 +198,21 @@ func foreign() []Entry {
 			Fix:    "a name of [the table](judge.md#a-table)"},
 	}
 }
+
+// The codes about external tools.
+const (
+	ToolPacing      Code = "tool_pacing"
+	ToolOneThread   Code = "tool_one_thread"
+	ToolNoLoss      Code = "tool_no_loss"
+	ToolLossCount   Code = "tool_loss_count"
+	ToolPhantomLoss Code = "tool_phantom_loss"
+	TailLoss        Code = "tail_loss"
+	ToolWholeTrial  Code = "tool_whole_trial"
+	ToolBuffers     Code = "tool_buffers"
+	ToolIgnored     Code = "tool_ignored"
+	ToolVersions    Code = "tool_versions"
+	ToolSays        Code = "tool_says"
+)
 
 // tools are the notes of external traffic generators, which docs/tools.md lists.
 func tools() []Entry {

@@ -10,6 +10,9 @@ import (
 // AgentCommand is the hidden subcommand that starts an agent.
 const AgentCommand = "agent"
 
+// PauseCommand is the hidden subcommand that a container's first process runs.
+const PauseCommand = "hold"
+
 // Launcher starts an agent in one sandbox.
 type Launcher interface {
 	// Launch starts the program with args, without the program's name.

@@ -23,6 +23,8 @@ type Path struct {
 	Topology result.Topology `json:"topology"`
 	// Rules have no values, because nothing was carried.
 	Rules []Rule `json:"rules"`
+	// Forwarded means that a process forwards its packets: see driver.Forwarded.
+	Forwarded bool `json:"forwarded,omitempty"`
 }
 
 // Rule is what a counter must show; result.Finding explains the words.

@@ -202,11 +202,6 @@ func Metrics(client traffic.Report) (map[string]float64, *result.Series) {
 			m["transaction_rate"] = float64(w.Messages) / w.Seconds
 		}
 	}
-	// Without an exchange in the window the round trip is unknown, not 0.
-	if w.RTT.Count() > 0 {
-		for name, q := range map[string]float64{"rtt_p50": 0.5, "rtt_p90": 0.9, "rtt_p99": 0.99, "rtt_p999": 0.999, "rtt_max": 1} {
-			m[name] = w.RTT.Quantile(q)
-		}
-	}
+	w.RTT.AddPercentiles(m, "rtt")
 	return m, &result.Series{Metric: "transaction_rate", Interval: w.Interval, Values: w.Series}
 }

@@ -131,12 +131,8 @@ func (crr) Metrics(_ traffic.Params, client, _ traffic.Report) (map[string]float
 	if all := w.Failed + w.Messages; all > 0 {
 		m["loss_ratio"] = float64(w.Failed) / float64(all)
 	}
-	if w.Connect.Count() > 0 {
-		m["connect_p50"], m["connect_p99"] = w.Connect.Quantile(0.5), w.Connect.Quantile(0.99)
-	}
-	if w.FirstByte.Count() > 0 {
-		m["first_byte_p50"], m["first_byte_p99"] = w.FirstByte.Quantile(0.5), w.FirstByte.Quantile(0.99)
-	}
+	w.Connect.AddPercentiles(m, "connect")
+	w.FirstByte.AddPercentiles(m, "first_byte")
 	return m, &result.Series{Metric: "connection_rate", Interval: w.Interval, Values: w.Series}
 }
 

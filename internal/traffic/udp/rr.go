@@ -102,10 +102,7 @@ func (rr) Metrics(_ traffic.Params, client, _ traffic.Report) (map[string]float6
 	if w.Seconds > 0 {
 		m["transaction_rate"] = float64(w.Messages) / w.Seconds
 	}
-	// Without an exchange in the window the round trip is unknown, not 0.
-	if h := w.RTT; h.Count() > 0 {
-		m["rtt_p50"], m["rtt_p90"], m["rtt_p99"], m["rtt_p999"], m["rtt_max"] = h.Quantile(0.5), h.Quantile(0.9), h.Quantile(0.99), h.Quantile(0.999), h.Max()
-	}
+	w.RTT.AddPercentiles(m, "rtt")
 	var sent, answered int64
 	if client.Datagrams != nil {
 		for _, f := range client.Datagrams.Flows {

@@ -183,12 +183,8 @@ func datagramMetrics(m map[string]float64, sender, receiver *traffic.Datagrams) 
 		m["reordered_ratio"] = float64(traffic.Count(receiver.Reordered)) / float64(received)
 	}
 	m["duplicates"], m["late"] = float64(traffic.Count(receiver.Duplicates)), float64(traffic.Count(receiver.Late))
-	if d := receiver.Delay; d.Count() > 0 {
-		m["delay_p50"], m["delay_p99"], m["delay_p999"] = d.Quantile(0.5), d.Quantile(0.99), d.Quantile(0.999)
-	}
-	if d := receiver.Variation; d.Count() > 0 {
-		m["delay_variation_p50"], m["delay_variation_p99"] = d.Quantile(0.5), d.Quantile(0.99)
-	}
+	receiver.Delay.AddPercentiles(m, "delay")
+	receiver.Variation.AddPercentiles(m, "delay_variation")
 }
 
 // sweep is udp_stream at each of a list of loads. The plan makes a workload of each rate, which

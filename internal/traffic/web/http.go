@@ -242,11 +242,7 @@ func (httpRequests) Metrics(_ traffic.Params, client, _ traffic.Report) (map[str
 	if all := w.Failed + w.Messages; all > 0 && w.Event == nil {
 		m["loss_ratio"] = float64(w.Failed) / float64(all)
 	}
-	if w.FirstByte.Count() > 0 {
-		m["first_byte_p50"], m["first_byte_p99"] = w.FirstByte.Quantile(0.5), w.FirstByte.Quantile(0.99)
-	}
-	if w.Connect.Count() > 0 {
-		m["connect_p50"], m["connect_p99"] = w.Connect.Quantile(0.5), w.Connect.Quantile(0.99)
-	}
+	w.FirstByte.AddPercentiles(m, "first_byte")
+	w.Connect.AddPercentiles(m, "connect")
 	return m, series
 }

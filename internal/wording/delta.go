@@ -40,7 +40,7 @@ func Delta(ratio *float64, ci *result.Interval) (change, interval string) {
 }
 
 // Delta returns a ratio as a change with its interval. Rounding never moves a limit to zero
-// change, and a limit of more than tenfold is ">+900". The interval is empty where it is unknown, and the change is [Unknown] without a ratio.
+// change, and a limit of more than tenfold is "over +900". The interval is empty where it is unknown, and the change is [Unknown] without a ratio.
 func (f Form) Delta(ratio *float64, ci *result.Interval) (change, interval string) {
 	if ratio == nil || !known(*ratio) {
 		return Unknown, ""
@@ -64,7 +64,7 @@ func (f Form) Delta(ratio *float64, ci *result.Interval) (change, interval strin
 	}
 	upper := write(ci[1], d)
 	if f == InPercent && ci[1] > muchMore {
-		upper = ">" + percent(muchMore, 0)
+		upper = "over " + percent(muchMore, 0)
 	}
 	return write(*ratio, d) + suffix, "(" + write(ci[0], d) + " .. " + upper + ")"
 }

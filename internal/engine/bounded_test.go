@@ -73,6 +73,40 @@ func TestEndlessAnswer(t *testing.T) {
 	}
 }
 
+// An engine that is late to attach a container to the network of a Swarm is asked again, and one that cannot is not.
+func TestLateSwarm(t *testing.T) {
+	const late = "attaching to network failed, make sure your network options are correct and check manager logs: context deadline exceeded"
+	for _, c := range []struct {
+		said  string
+		late  int // starts that fail
+		asked int32
+		err   string
+	}{
+		{late, 2, 3, "it exited at once"},
+		{late, 3, 3, "context deadline exceeded"},
+		{"network x not found", 3, 1, "network x not found"},
+	} {
+		var asked atomic.Int32
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			switch {
+			case !strings.HasSuffix(r.URL.Path, "/start"):
+				_, _ = io.WriteString(w, `{"Id":"0","State":{"Running":false},"HostConfig":{},"Config":{},"NetworkSettings":{}}`)
+			case asked.Add(1) <= int32(c.late): //nolint:gosec // a small number
+				w.WriteHeader(http.StatusInternalServerError)
+				_, _ = io.WriteString(w, `{"message":"`+c.said+`"}`)
+			default:
+				w.WriteHeader(http.StatusNoContent)
+			}
+		}))
+		defer s.Close()
+		e := must.Get(New("x", Local{}, client.WithHost("tcp://"+s.Listener.Addr().String()), client.WithAPIVersion(MinAPI)))(t)
+		must.Fail(t, (&Container{ID: "0", Name: "c", engine: e}).start(t.Context(), ContainerSpec{Network: "net"}, nil), c.err)
+		must.Equal(t, c.asked, asked.Load())
+		must.Do(t, e.Disconnect())
+	}
+}
+
 // hijackedHeader answers with a header that does not end.
 func hijackedHeader(w http.ResponseWriter, repeat func(w io.Writer, start, part string)) {
 	conn, _, err := http.NewResponseController(w).Hijack()

@@ -200,11 +200,26 @@ func ports(list []Publish) (network.PortSet, network.PortMap) {
 }
 
 func (c *Container) start(ctx context.Context, spec ContainerSpec, warnings []string) error {
-	e, began := c.engine, time.Now()
-	if _, err := e.api.ContainerStart(ctx, c.ID, client.ContainerStartOptions{}); err != nil {
-		return e.fail(err, "start container %s on network %s", c.Name, cmp.Or(spec.Network, network.NetworkBridge))
+	e := c.engine
+	for left := startsOnSwarm; ; left-- {
+		began := time.Now()
+		_, err := e.api.ContainerStart(ctx, c.ID, client.ContainerStartOptions{})
+		if err == nil {
+			return c.started(ctx, spec, began, warnings)
+		}
+		if left == 1 || ctx.Err() != nil || !isLateSwarm(err) {
+			return e.fail(err, "start container %s on network %s", c.Name, cmp.Or(spec.Network, network.NetworkBridge))
+		}
 	}
-	return c.started(ctx, spec, began, warnings)
+}
+
+// startsOnSwarm is how often a container is started in all whose engine is late to attach it to the network of a Swarm: it waits
+// 20 s for the manager, which no setting changes and which an emulated or busy CPU may exceed.
+const startsOnSwarm = 3
+
+// isLateSwarm reports whether an engine could not attach a container to the network of a Swarm in time.
+func isLateSwarm(err error) bool {
+	return strings.Contains(err.Error(), "attaching to network failed") && strings.Contains(err.Error(), "deadline exceeded")
 }
 
 // started reads what the engine reports of a container that it began to start at a time, and checks

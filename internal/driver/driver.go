@@ -180,7 +180,7 @@ const (
 	SplitOnCard
 	// SplitAlone: the mode is within one host, which the first machine builds in a lab of its own.
 	SplitAlone
-	// SplitNever: the network of the machines is the mode.
+	// SplitNever: the network of the machines is the mode, or the mode cannot be built beside it.
 	SplitNever
 )
 

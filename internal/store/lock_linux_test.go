@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/testkit/must"
+	"tare/internal/timelimit"
 )
 
 // A pipe that takes the place of a lock file while it is looked at does not make IsLocked wait.
@@ -35,7 +36,7 @@ func TestIsLockedExchanged(t *testing.T) {
 	}()
 	select {
 	case <-done:
-	case <-time.After(10 * time.Second):
+	case <-time.After(timelimit.Scaled(10 * time.Second)):
 		t.Fatal("IsLocked waits for a pipe")
 	}
 }

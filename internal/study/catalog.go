@@ -63,6 +63,15 @@ type SettingSpec struct {
 	Conflict func(with map[string]string) string
 }
 
+// The settings of modes that are a number of things which take time to set up. A mode without the setting has none.
+const (
+	SettingPorts      = "ports"
+	SettingContainers = "containers"
+)
+
+// NumberSettings lists them.
+func NumberSettings() []string { return []string{SettingPorts, SettingContainers} }
+
 // WorkloadSpec is a workload kind: the YAML keys it takes besides id and workload, their
 // defaults, and its lengths by profile.
 type WorkloadSpec struct {

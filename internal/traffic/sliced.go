@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"tare/internal/study"
 	"tare/internal/study/quantity"
 )
 
@@ -43,6 +44,15 @@ const (
 	// a third (bench/README.md).
 	ExchangeSlice = quantity.Duration(20 * time.Millisecond)
 )
+
+// ExchangeLengths are the lengths of trials whose unit is an exchange, by profile.
+func ExchangeLengths() map[string]study.Length {
+	return map[string]study.Length{
+		study.Quick:    {Warmup: quantity.Duration(50 * time.Millisecond), Duration: quantity.Duration(240 * time.Millisecond), Slice: ExchangeSlice},
+		study.Standard: {Warmup: quantity.Duration(200 * time.Millisecond), Duration: quantity.Duration(800 * time.Millisecond), Slice: ExchangeSlice},
+		study.Paper:    {Warmup: quantity.Duration(time.Second), Duration: quantity.Duration(30 * time.Second)},
+	}
+}
 
 // WarmupTransfer returns the parameters of the transfer that starts a sliced trial and warms up the
 // path.

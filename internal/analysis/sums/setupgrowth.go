@@ -11,15 +11,12 @@ import (
 	"tare/internal/study"
 )
 
-// countingSettings are settings of modes that are a number of things, of which a variant without the setting has none.
-func countingSettings() []string { return []string{"ports", "containers"} }
-
 // SetupGrowths returns how much longer set-ups take for each 100 of what variants of a mode have different numbers of, by
 // workload. The variants are those of asked that differ in that number and in their names alone.
 func SetupGrowths(modes []result.Mode, asked []study.Mode, workloads []string, trials []result.Trial) []result.SetupGrowth {
 	var out []result.SetupGrowth
 	for _, w := range workloads {
-		for _, setting := range countingSettings() {
+		for _, setting := range study.NumberSettings() {
 			for _, variants := range variantsOf(modes, asked, setting) {
 				if g, known := growth(variants, w, setting, trials); known {
 					out = append(out, g)

@@ -72,17 +72,11 @@ func dockerModes() []mode {
 	}
 }
 
-// The settings of the modes with a published port, each a number.
-const (
-	settingPorts      = "ports"
-	settingContainers = "containers"
-)
-
 // already are the settings for what an engine has besides the path.
 func already() []driver.OwnSetting {
 	return []driver.OwnSetting{
-		number(settingPorts, 1000, 80*time.Millisecond, "further ports that the server's container publishes, each for TCP and UDP"),
-		number(settingContainers, 400, 250*time.Millisecond, "further containers that run on the server's engine before its own, on a network of theirs"),
+		number(study.SettingPorts, 1000, 80*time.Millisecond, "further ports that the server's container publishes, each for TCP and UDP"),
+		number(study.SettingContainers, 400, 250*time.Millisecond, "further containers that run on the server's engine before its own, on a network of theirs"),
 	}
 }
 

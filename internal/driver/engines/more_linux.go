@@ -10,6 +10,7 @@ import (
 	"tare/internal/engine"
 	"tare/internal/lab"
 	"tare/internal/result"
+	"tare/internal/study"
 )
 
 // startsAtOnce is how many containers of the setting containers an engine starts at the same time.
@@ -18,7 +19,7 @@ const startsAtOnce = 4
 // moreContainers starts the containers of the setting containers on a host, which do nothing, on a bridge network of
 // their own: as an engine's first subnet has no room for so many. It reads back that the engine runs them all.
 func (p *path) moreContainers(ctx context.Context, s *side) error {
-	n := numberIn(p.order.With[settingContainers])
+	n := numberIn(p.order.With[study.SettingContainers])
 	if n == 0 {
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 	"tare/internal/driver/pathspec"
 	"tare/internal/engine"
 	"tare/internal/result"
+	"tare/internal/study"
 )
 
 // portServers are the servers on a host's default bridge, each behind a published port.
@@ -60,7 +61,7 @@ const firstMore = 6001
 
 // morePorts are the further ports that the container of the first server publishes.
 func (p *path) morePorts() (all []engine.Publish) {
-	for i := range numberIn(p.order.With[settingPorts]) {
+	for i := range numberIn(p.order.With[study.SettingPorts]) {
 		all = append(all, publish(uint16(firstMore+i))...) //nolint:gosec // at most 1000
 	}
 	return all

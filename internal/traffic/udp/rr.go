@@ -38,11 +38,7 @@ func (rr) Spec() traffic.Spec {
 			RequestSize: rrHeaderSize, ResponseSize: rrHeaderSize, Family: study.IPv4, SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer(),
 			Placement: study.OneCore,
 		},
-		Lengths: map[string]study.Length{
-			study.Quick:    {Warmup: quantity.Duration(50 * time.Millisecond), Duration: quantity.Duration(240 * time.Millisecond), Slice: traffic.ExchangeSlice},
-			study.Standard: {Warmup: quantity.Duration(200 * time.Millisecond), Duration: quantity.Duration(800 * time.Millisecond), Slice: traffic.ExchangeSlice},
-			study.Paper:    {Warmup: quantity.Duration(time.Second), Duration: quantity.Duration(30 * time.Second)},
-		},
+		Lengths: traffic.ExchangeLengths(),
 	}}
 }
 

@@ -36,11 +36,7 @@ func (httpRequests) Spec() traffic.Spec {
 			Flows: 1, ResponseSize: 1 << 10, KeepAlive: study.On, Family: study.IPv4, Congestion: "cubic",
 			SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer(), Placement: study.OneCore,
 		},
-		Lengths: map[string]study.Length{
-			study.Quick:    {Warmup: quantity.Duration(50 * time.Millisecond), Duration: quantity.Duration(240 * time.Millisecond), Slice: traffic.ExchangeSlice},
-			study.Standard: {Warmup: quantity.Duration(200 * time.Millisecond), Duration: quantity.Duration(800 * time.Millisecond), Slice: traffic.ExchangeSlice},
-			study.Paper:    {Warmup: quantity.Duration(time.Second), Duration: quantity.Duration(30 * time.Second)},
-		},
+		Lengths: traffic.ExchangeLengths(),
 	}}
 }
 

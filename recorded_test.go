@@ -70,7 +70,7 @@ func samples() []sample {
 		{page: "docs/ci.md", below: "## The gate", args: []string{"check", "--baseline", "tare-runs/before", "--fail-on", "worse:5%", "tare-runs/after"}, code: 10, from: "Worse in"},
 		{page: "docs/combine.md", below: "## Read the answer", args: []string{"combine", "tare-runs/upgrade/1", "tare-runs/upgrade/2", "tare-runs/upgrade/3", "tare-runs/upgrade/4"}, lines: 21},
 		{page: "docs/history.md", below: "## Read the answer", args: []string{"history", "tare-runs/upgrade"}, lines: 24},
-		{page: "docs/events.md", below: "## What it looks like", shown: "tare run change --out tare-runs/change", args: []string{"report", "tare-runs/change"}},
+		{page: "docs/events.md", below: "## What it looks like", shown: "tare run change --modes netns/published,netns/vxlan,proxy \\\n      --out tare-runs/change", args: []string{"report", "tare-runs/change"}},
 		{page: "docs/events.md", below: "## On a cluster", shown: "tare run k8s-change --kube --out tare-runs/k8s-change", args: []string{"report", "tare-runs/k8s-change"}},
 		{page: "docs/judge.md", below: "## Ranking", args: []string{"judge", "--rank", "networks.csv"}, from: "tcp_crr: k8s/pod", lines: 18},
 		{page: "docs/kubernetes-networks.md", below: "## Networks compared", args: []string{"judge", "--rank", "networks.csv"}, from: "tcp_stream:"},

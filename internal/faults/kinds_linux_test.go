@@ -19,7 +19,7 @@ type fault struct {
 	// run ended before.
 	inject func(*tested) error
 	end    end
-	// waits: the run waits for its limits in vain, which the limits of tests would make ten times as long.
+	// waits: the run waits until its time limits have passed, so that those are scaled by 3, not by what tests have (10).
 	waits bool
 }
 

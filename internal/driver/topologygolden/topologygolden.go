@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"tare/internal/driver"
 	"tare/internal/result"
 )
 
@@ -23,8 +24,19 @@ type Path struct {
 	Topology result.Topology `json:"topology"`
 	// Rules have no values, because nothing was carried.
 	Rules []Rule `json:"rules"`
-	// Forwarded means that a process forwards its packets: see driver.Forwarded.
+	// Forwarded is what HasForwarder must report.
 	Forwarded bool `json:"forwarded,omitempty"`
+}
+
+// HasForwarder reports whether a process forwards the packets, by the rules and nodes of the path.
+func (p Path) HasForwarder() bool {
+	var rules []driver.Rule
+	for _, r := range p.Rules {
+		if r.Expect == driver.ProcessBusy.String() {
+			rules = append(rules, driver.Rule{Expect: driver.ProcessBusy})
+		}
+	}
+	return driver.Forwarded(rules, p.Topology.Nodes)
 }
 
 // Rule is what a counter must show; result.Finding explains the words.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tare/internal/driver"
 	"tare/internal/driver/topologygolden"
 	"tare/internal/result"
 )
@@ -87,11 +86,7 @@ func normalised(t result.Topology, findings []result.Finding) topologygolden.Pat
 		return strings.Compare(a.Counter+" "+a.Expect, b.Counter+" "+b.Expect)
 	})
 	p.Rules = slices.Compact(p.Rules)
-	var busy []driver.Rule
-	if slices.ContainsFunc(p.Rules, func(r topologygolden.Rule) bool { return r.Expect == driver.ProcessBusy.String() }) {
-		busy = []driver.Rule{{Expect: driver.ProcessBusy}}
-	}
-	p.Forwarded = driver.Forwarded(busy, t.Nodes)
+	p.Forwarded = p.HasForwarder()
 	return p
 }
 

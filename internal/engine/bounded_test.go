@@ -3,6 +3,7 @@ package engine
 import (
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -73,26 +74,33 @@ func TestEndlessAnswer(t *testing.T) {
 	}
 }
 
-// An engine that is late to attach a container to the network of a Swarm is asked again, and one that cannot is not.
+// An engine that is late to attach a container to the network of a Swarm is asked again with another container, and one that
+// cannot attach it is not.
 func TestLateSwarm(t *testing.T) {
 	const late = "attaching to network failed, make sure your network options are correct and check manager logs: context deadline exceeded"
 	for _, c := range []struct {
 		said  string
-		late  int // starts that fail
+		late  int32 // starts that fail
 		asked int32
 		err   string
 	}{
 		{late, 2, 3, "it exited at once"},
+		{"Could not attach to network x: context deadline exceeded", 1, 2, "it exited at once"},
 		{late, 3, 3, "context deadline exceeded"},
 		{"network x not found", 3, 1, "network x not found"},
 	} {
-		var asked atomic.Int32
+		var asked, made, removed atomic.Int32
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			switch {
+			case strings.HasSuffix(r.URL.Path, "/containers/create"):
+				_, _ = fmt.Fprintf(w, `{"Id":"%d"}`, made.Add(1))
+			case r.Method == http.MethodDelete:
+				removed.Add(1)
+				w.WriteHeader(http.StatusNoContent)
 			case !strings.HasSuffix(r.URL.Path, "/start"):
 				_, _ = io.WriteString(w, `{"Id":"0","State":{"Running":false},"HostConfig":{},"Config":{},"NetworkSettings":{}}`)
-			case asked.Add(1) <= int32(c.late): //nolint:gosec // a small number
+			case asked.Add(1) <= c.late:
 				w.WriteHeader(http.StatusInternalServerError)
 				_, _ = io.WriteString(w, `{"message":"`+c.said+`"}`)
 			default:
@@ -101,8 +109,10 @@ func TestLateSwarm(t *testing.T) {
 		}))
 		defer s.Close()
 		e := must.Get(New("x", Local{}, client.WithHost("tcp://"+s.Listener.Addr().String()), client.WithAPIVersion(MinAPI)))(t)
-		must.Fail(t, (&Container{ID: "0", Name: "c", engine: e}).start(t.Context(), ContainerSpec{Network: "net"}, nil), c.err)
-		must.Equal(t, c.asked, asked.Load())
+		e.images.id = map[string]string{"0123abcd": "image"}
+		_, err := e.Run(t.Context(), ContainerSpec{Run: "0123abcd", Name: "c", Network: "net"})
+		must.Fail(t, err, c.err)
+		must.Equal(t, []int32{c.asked, c.asked, c.asked}, []int32{made.Load(), asked.Load(), removed.Load()})
 		must.Do(t, e.Disconnect())
 	}
 }

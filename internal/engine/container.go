@@ -98,15 +98,33 @@ func (e *Engine) Run(ctx context.Context, spec ContainerSpec) (*Container, error
 			return nil, fmt.Errorf("engine %s: create container %s: publish port %d at %s: both ports must be set", e.Name, spec.Name, p.Port, p.Host)
 		}
 	}
-	made, err := e.create(ctx, spec)
-	if err != nil {
-		return nil, err
+	for asked := 1; ; asked++ {
+		made, err := e.create(ctx, spec)
+		if err != nil {
+			return nil, err
+		}
+		c := &Container{ID: made.ID, Name: spec.Name, engine: e}
+		if err = c.start(ctx, spec, made.Warnings); err == nil {
+			return c, nil
+		}
+		again := asked < asksOfSwarm && ctx.Err() == nil && isLateSwarm(err)
+		if left := c.Remove(context.WithoutCancel(ctx)); left != nil || !again {
+			return nil, errors.Join(err, left)
+		}
 	}
-	c := &Container{ID: made.ID, Name: spec.Name, engine: e}
-	if err := c.start(ctx, spec, made.Warnings); err != nil {
-		return nil, errors.Join(err, c.Remove(context.WithoutCancel(ctx)))
-	}
-	return c, nil
+}
+
+// asksOfSwarm is how often an engine is asked in all to attach a container to the network of a Swarm. It waits 20 s for the
+// manager, which no setting changes and which an emulated or busy CPU may exceed. Each time is with another container: an engine
+// keeps an attachment that came too late for that container and takes it for attached.
+const asksOfSwarm = 3
+
+// isLateSwarm reports whether the manager of a Swarm was too late for an engine that asked it to attach a container: before it
+// took the request, or before it had attached the container.
+func isLateSwarm(err error) bool {
+	said := err.Error()
+	return strings.Contains(said, "deadline exceeded") &&
+		(strings.Contains(said, "attaching to network failed") || strings.Contains(said, "Could not attach to network"))
 }
 
 func (e *Engine) create(ctx context.Context, spec ContainerSpec) (made client.ContainerCreateResult, err error) {
@@ -201,25 +219,11 @@ func ports(list []Publish) (network.PortSet, network.PortMap) {
 
 func (c *Container) start(ctx context.Context, spec ContainerSpec, warnings []string) error {
 	e := c.engine
-	for left := startsOnSwarm; ; left-- {
-		began := time.Now()
-		_, err := e.api.ContainerStart(ctx, c.ID, client.ContainerStartOptions{})
-		if err == nil {
-			return c.started(ctx, spec, began, warnings)
-		}
-		if left == 1 || ctx.Err() != nil || !isLateSwarm(err) {
-			return e.fail(err, "start container %s on network %s", c.Name, cmp.Or(spec.Network, network.NetworkBridge))
-		}
+	began := time.Now()
+	if _, err := e.api.ContainerStart(ctx, c.ID, client.ContainerStartOptions{}); err != nil {
+		return e.fail(err, "start container %s on network %s", c.Name, cmp.Or(spec.Network, network.NetworkBridge))
 	}
-}
-
-// startsOnSwarm is how often a container is started in all whose engine is late to attach it to the network of a Swarm: it waits
-// 20 s for the manager, which no setting changes and which an emulated or busy CPU may exceed.
-const startsOnSwarm = 3
-
-// isLateSwarm reports whether an engine could not attach a container to the network of a Swarm in time.
-func isLateSwarm(err error) bool {
-	return strings.Contains(err.Error(), "attaching to network failed") && strings.Contains(err.Error(), "deadline exceeded")
+	return c.started(ctx, spec, began, warnings)
 }
 
 // started reads what the engine reports of a container that it began to start at a time, and checks

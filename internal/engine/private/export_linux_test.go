@@ -13,6 +13,9 @@ func ExitReasonIn(text string) string { return exitReasonIn(text) }
 // InitPID is the engine's first process, as seen from this process.
 func (p *Engine) InitPID() int { return p.init.PID() }
 
+// Log is the file to which the engine's daemon writes.
+func (p *Engine) Log() string { return filepath.Join(p.dir, logName) }
+
 // Cgroup is the name of the control group above all the engine's containers.
 func (p *Engine) Cgroup() string { return p.cgroup }
 

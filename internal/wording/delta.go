@@ -39,8 +39,8 @@ func Delta(ratio *float64, ci *result.Interval) (change, interval string) {
 	return FormOf(ratio).Delta(ratio, ci)
 }
 
-// Delta returns a ratio as a change with its interval. Rounding never moves a limit to zero
-// change, and a limit of more than tenfold is "over +900". The interval is empty where it is unknown, and the change is [Unknown] without a ratio.
+// Delta returns a ratio as a change with its interval. A limit that rounding would move to zero change has more decimals, and one
+// of more than tenfold is "over +900". The interval is empty where it is unknown, and the change is [Unknown] without a ratio.
 func (f Form) Delta(ratio *float64, ci *result.Interval) (change, interval string) {
 	if ratio == nil || !known(*ratio) {
 		return Unknown, ""
@@ -59,14 +59,21 @@ func (f Form) Delta(ratio *float64, ci *result.Interval) (change, interval strin
 		return write(*ratio, max(lowest, fine(*ratio, *ratio))) + suffix, ""
 	}
 	d := max(lowest, fine(ci[0], ci[1]))
-	for d < highest && (ci[0] != ci[1] && write(ci[0], d) == write(ci[1], d) || vanishes(ci[0], d, write) || vanishes(ci[1], d, write)) {
+	for d < highest && ci[0] != ci[1] && write(ci[0], d) == write(ci[1], d) {
 		d++
 	}
-	upper := write(ci[1], d)
+	limit := func(ratio float64) string {
+		of := d
+		for of < highest && vanishes(ratio, of, write) {
+			of++
+		}
+		return write(ratio, of)
+	}
+	upper := limit(ci[1])
 	if f == InPercent && ci[1] > muchMore {
 		upper = "over " + percent(muchMore, 0)
 	}
-	return write(*ratio, d) + suffix, "(" + write(ci[0], d) + " .. " + upper + ")"
+	return write(*ratio, d) + suffix, "(" + limit(ci[0]) + " .. " + upper + ")"
 }
 
 // Each is an added time in seconds for one of what it is for, such as a transaction; of is empty where it is the time itself.

@@ -1,11 +1,13 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"time"
 
 	"tare/internal/agent/wire"
@@ -75,20 +77,25 @@ func askHTTP(conn net.Conn, k *wire.Probe, until time.Time) error {
 	return nil
 }
 
-// readHTTP reads a message.
+// readHTTP reads a message, which must be whole at a time.
 func readHTTP(conn io.Reader, r *http1.Reader, until time.Time) error {
 	for buf := make([]byte, 4<<10); ; {
 		n, err := conn.Read(buf)
 		_, done, bad := r.Read(buf[:n])
-		waits := admission.IsAgain(err) && time.Now().Before(until)
-		if bad == nil && !done && err != nil && !waits {
-			done, bad = r.Close()
-		}
 		switch {
 		case done || bad != nil:
 			return bad
-		case err != nil && !waits:
-			return err
+		case n == 0 && err == nil:
+			err = io.EOF // so the end of an admission.Stream
+		case err == nil || admission.IsAgain(err):
+			if time.Now().Before(until) {
+				continue
+			}
+			err = cmp.Or(err, os.ErrDeadlineExceeded)
 		}
+		if done, bad = r.Close(); done || bad != nil {
+			return bad
+		}
+		return err
 	}
 }

@@ -3,12 +3,15 @@ package agent
 import (
 	"context"
 	"net"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
 
 	"tare/internal/agent/wire"
 	"tare/internal/testkit/must"
+	"tare/internal/traffic/admission"
+	"tare/internal/traffic/socket"
 )
 
 // freePort is an address on loopback at which nothing listens.
@@ -39,6 +42,28 @@ func TestSeek(t *testing.T) {
 	must.Do(t, <-ended)
 	_, err := net.Dial("tcp", at)
 	must.Require(t, err != nil, "the port is still open")
+}
+
+// A connection that ends without a request, or in the middle of one, is given up at once: it keeps no port open and no CPU busy.
+func TestAnswerNobody(t *testing.T) {
+	for _, sent := range []string{"", "GET / HTTP/1.1\r\nHost: x"} {
+		gate := must.Get(admission.Listen("127.0.0.1:0", "", 1))(t)
+		defer gate.Close()
+		peer := must.Get(net.Dial("tcp", netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), gate.Port()).String()))(t)
+		_ = must.Get(peer.Write([]byte(sent)))(t)
+		must.Do(t, peer.Close())
+		var conn admission.Stream
+		for err := socket.ErrAgain; err != nil; {
+			conn, _, err = gate.Next()
+			must.Require(t, err == nil || admission.IsAgain(err), "%v", err)
+		}
+		answers := make(chan [2]bool)
+		go func() {
+			ours, answered := answerHTTPProbe("token")(t.Context(), conn)
+			answers <- [2]bool{ours, answered}
+		}()
+		must.Equal(t, [2]bool{false, false}, <-answers)
+	}
 }
 
 // A search without an answer says what the first attempt met.

@@ -72,6 +72,10 @@ func TestGRPCStreamsOfNetHTTP(t *testing.T) {
 				return n == 9
 			})
 			c := must.Get(loopback.KindOf(over(n), "grpc").Dial(t.Context(), p, nil))(must.Named(t, kind))
+			for longer := p; c.Messages < 40; { // on a busy machine no call may have come to its tenth message
+				longer.Duration *= 2
+				c = must.Get(loopback.KindOf(over(n), "grpc").Dial(t.Context(), longer, nil))(must.Named(t, kind))
+			}
 			// One of ten messages of a call fails; those of the two last calls may not have come to it. The first message of each flow is the warm-up.
 			failed := c.Window.Failed
 			if failed == 0 || c.Messages != c.Window.Messages+2 || c.Messages < 9*failed || c.Messages > 9*(failed+2) || len(c.Notes) != 1 || !strings.Contains(c.Notes[0].Text, fmt.Sprintf("failed: %d %s", failed, kind)) {

@@ -147,7 +147,7 @@ func TestCombineHostileNames(t *testing.T) {
 }
 
 // Of many runs only the ratios stay in memory.
-func TestCombineManyRuns(t *testing.T) {
+func TestFaultsCombineManyRuns(t *testing.T) {
 	t.Parallel()
 	machines := make([]string, 200)
 	for i := range machines {

@@ -23,7 +23,7 @@ import (
 // A run that lost its run.json is judged from its trials and its study as it was judged
 // when it ended; and one that was killed in the middle is, too, its control beside the
 // baseline that the study gives it.
-func TestKilledRunIsJudged(t *testing.T) {
+func TestFaultsKilledRunIsJudged(t *testing.T) {
 	t.Parallel()
 	needLab(t)
 	text := strings.Replace(longStudy, "settle: 10ms", "settle: 10ms\ncost_pass: {rate: auto, warmup: 50ms, duration: 500ms}", 1) +

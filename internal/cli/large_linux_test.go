@@ -51,7 +51,7 @@ func largeInputs(t *testing.T, dir string) {
 }
 
 // Each command takes little memory of whatever it may be given, and says what is wrong in few words.
-func TestEveryCommandOnLargeInput(t *testing.T) {
+func TestFaultsLargeInput(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	largeInputs(t, dir)

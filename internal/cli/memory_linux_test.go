@@ -21,7 +21,7 @@ const mostMemory = 256e6
 
 // Whatever a file, an engine or a pipe holds: an error on one line or a result, in little
 // memory.
-func TestMemoryOfAnyInput(t *testing.T) {
+func TestFaultsMemoryOfAnyInput(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	study := func(name string, blocks, workloads int) {

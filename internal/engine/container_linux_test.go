@@ -175,7 +175,7 @@ func TestContainerRunsTheAgent(t *testing.T) {
 }
 
 // The exit of an agent is reported with its cause.
-func TestExitReasons(t *testing.T) {
+func TestEnginesExitReasons(t *testing.T) {
 	b := newBench(t)
 	b.Binary = "/proc/self/exe" // which can use too much memory
 	wait := func(t *testing.T, c *agent.Client) string {

@@ -31,7 +31,7 @@ type eventful struct {
 
 // A run that is killed while an event is in effect leaves nothing but what gc removes, keeps the trials that had finished, and goes on
 // to its end when it is resumed.
-func TestKilledInEvents(t *testing.T) {
+func TestFaultsKilledInEvents(t *testing.T) {
 	if !onMachine(t) {
 		return
 	}

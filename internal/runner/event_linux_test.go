@@ -55,7 +55,7 @@ func scheduled(kind, event string) study.Workload {
 // While the link is down nothing is answered, for as long as it is down; requests of a trial without an event have no gap at all. The
 // path is proven in both, the link is back for the next trial, a packet filter that is added lets everything through,
 // and a route that moves leads past the underlay.
-func TestEventsOfALab(t *testing.T) {
+func TestFaultsEventsOfALab(t *testing.T) {
 	t.Parallel()
 	modes := []string{"host", "netns/bridge"}
 	run, trials := runStudy(t.Context(), t, netns.Driver{}, modes, func(s *study.Study) {
@@ -110,7 +110,7 @@ func TestEventsOfALab(t *testing.T) {
 
 // The server behind a published port is replaced by another one: each answers in its turn, the path is proven for both, and each trial
 // finds the first one again. Of tcp_rr, whose flows would stop, the mode has no result.
-func TestEndpointReplaced(t *testing.T) {
+func TestFaultsEndpointReplaced(t *testing.T) {
 	t.Parallel()
 	run, trials := runStudy(t.Context(), t, netns.Driver{}, []string{"netns/published", "host"}, func(s *study.Study) {
 		s.Blocks = 2
@@ -142,7 +142,7 @@ func TestEndpointReplaced(t *testing.T) {
 }
 
 // A server that ends without another in its place makes the mode void.
-func TestEndpointNotReplaced(t *testing.T) {
+func TestFaultsEndpointNotReplaced(t *testing.T) {
 	t.Parallel()
 	nothing := driver.Event{
 		Name: study.EndpointReplaced, Title: "nothing is replaced",

@@ -31,7 +31,7 @@ func exchanges(kind string) study.Workload {
 }
 
 // Where packets are lost, exchanges that came back count, those that did not are a rate, and the place is named.
-func TestLossyExchanges(t *testing.T) {
+func TestFaultsLossyExchanges(t *testing.T) {
 	t.Parallel()
 	needNFT(t)
 	// Every 97th packet: a number that the packets of a connection do not divide, so that it is not always the same of them.

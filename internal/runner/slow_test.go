@@ -52,7 +52,7 @@ func sustains(goodput, rate float64) bool {
 }
 
 // A slow link is measured at its own rate, whatever the buffers hold, by modes in one piece.
-func TestSlowLink(t *testing.T) {
+func TestFaultsSlowLink(t *testing.T) {
 	t.Parallel()
 	const rate = 10e6
 	_, trials := runStudy(t.Context(), t, netns.Driver{}, []string{"host", "netns/bridge"}, bulk(func(s *study.Study) { s.Lab.Rate = rate }), nil)

@@ -18,6 +18,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -280,6 +281,9 @@ func (o options) build() []string {
 func (g group) test(ctx context.Context, o options, pkgs, path []string, r *report) error {
 	fmt.Fprintf(os.Stderr, "-- %s: %d packages\n", g.about, len(pkgs))
 	args := append([]string{"test", "-json", fmt.Sprintf("-p=%d", g.parallel), "-timeout=40m"}, o.build()...)
+	if g.waits {
+		args = append(args, fmt.Sprintf("-parallel=%d", 2*runtime.GOMAXPROCS(0)))
+	}
 	switch {
 	case g.short:
 		args = append(args, "-short")

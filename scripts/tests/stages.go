@@ -29,6 +29,7 @@ type group struct {
 	run      string // regular expression of its tests, as of go test; empty for all but those of other stages
 	short    bool   // without what needs rights, namespaces, engines or builds; results are cached
 	parallel int    // packages at a time
+	waits    bool   // its tests wait more than they compute: twice as many of a package run at a time
 }
 
 // pkg is a package with tests.
@@ -54,16 +55,16 @@ func whole() map[string][]string {
 // longest, so that they end together. Of the packages with labs, those in no chain are a chain of their own.
 func chains() []group {
 	return []group{
-		chain("the program: whole runs, signals, kills, faults, a page in a browser", "internal/cli", "internal/faults", "internal/browser", "internal/agent", "internal/traffic/hostile"),
-		chain("trials, the workloads over loopback, and tools", "internal/runner", "internal/traffic/tcp", "internal/traffic/web", "internal/traffic/udp",
-			"internal/tool", "internal/tool/inlab", "internal/linuxnet"),
-		{about: "labs and engines", parallel: 1, pkgs: labs},
+		chain("the program: whole runs, signals, kills; an engine", "internal/cli", "internal/engine", "internal/engine/private", "internal/agent", "internal/traffic/hostile"),
+		chain("faults, a page in a browser, tools and web servers", "internal/faults", "internal/traffic/web", "internal/browser", "internal/tool", "internal/tool/inlab"),
+		chain("trials, and the workloads over loopback", "internal/runner", "internal/traffic/tcp", "internal/traffic/udp", "internal/linuxnet"),
+		{about: "labs and engines", parallel: 1, waits: true, pkgs: labs},
 	}
 }
 
 // chain is the packages of a list, in its order, as far as they belong to make test.
 func chain(about string, list ...string) group {
-	return group{about: about, parallel: 1, list: list, pkgs: func(all []pkg) []string {
+	return group{about: about, parallel: 1, waits: true, list: list, pkgs: func(all []pkg) []string {
 		found := paths(all, func(p pkg) bool { return inTest(p) && slices.Contains(list, p.path) })
 		slices.SortStableFunc(found, func(a, b string) int { return rank(list, a) - rank(list, b) })
 		return found
@@ -102,7 +103,7 @@ func parts() []part {
 		{"guest", "virtual machines, and what this kernel lacks in one", false, 1},
 		{"wine", "the Windows build", false, 1},
 		{"browser", "every page in a browser", false, 0},
-		{"faults", "faults in real runs, hostile peers, long runs, many endpoints", false, 0},
+		{"faults", "faults and events in real runs, hostile peers, any input, long runs, many endpoints", false, 0},
 		{"release", "reproducible builds, licences, vulnerabilities", false, 1},
 	}
 }
@@ -164,7 +165,7 @@ func inTest(p pkg) bool {
 
 // first lists packages with labs that take longest.
 func first() []string {
-	return []string{"internal/driver/netns", "internal/driver/engines", "internal/engine", "internal/driver/setting"}
+	return []string{"internal/driver/netns", "internal/driver/engines", "internal/driver/setting"}
 }
 
 func labs(all []pkg) []string {

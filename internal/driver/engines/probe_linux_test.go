@@ -9,7 +9,7 @@ import (
 )
 
 // A smaller MTU behind the bridge of an engine is named before any trial, as a black hole where hosts send no ICMP.
-func TestPathMTU(t *testing.T) {
+func TestEnginesPathMTU(t *testing.T) {
 	t.Parallel()
 	drivertest.NeedEngine(t)
 	drivertest.Provision(t, engines.Docker{}, "docker/bridge", nil).ChecksPathMTU(t, containers.MTUKey)

@@ -18,7 +18,7 @@ import (
 // While requests are in progress, the server of the second pair takes the place of the first one behind the published port. The
 // kernel's rules show it, each server answers requests in its turn, and the path is proven for both; it is not for the first server
 // alone. Afterwards the first one is back.
-func TestEndpointReplaced(t *testing.T) {
+func TestFaultsEndpointReplaced(t *testing.T) {
 	s := drivertest.ProvisionPairs(t, netns.Driver{}, "netns/published", 2, nil)
 	for _, c := range []struct {
 		keepAlive, tls string

@@ -128,9 +128,8 @@ type dnsDrive struct {
 	*dnsClient
 	over   *atomic.Bool
 	start  int64 // clock reading
-	warmup time.Duration
 	timed  bool
-	bins   *traffic.BinCounter
+	bins   traffic.LoopCounter
 	open   *pacer // nil in a closed loop
 	busy   int
 	pass   int64         // of the loop, from 1
@@ -142,7 +141,11 @@ type dnsDrive struct {
 // measured from the slot. It returns when no query is in progress.
 func (s *dnsClient) Drive(ctx context.Context, warmup, timed time.Duration) error {
 	p := traffic.Params{Warmup: warmup, Duration: timed, Slice: s.p.Slice}
-	d := &dnsDrive{dnsClient: s, warmup: warmup, timed: timed > 0, bins: traffic.NewBinCounter(p).ReportTo(s.p.Meter.Begin(1), 0)}
+	b := traffic.NewBinCounter(p).ReportTo(s.p.Meter.Begin(1), 0)
+	d := &dnsDrive{dnsClient: s, timed: timed > 0, bins: traffic.LoopCounter{BinCounter: b, Flows: len(s.flows)}}
+	if s.p.TransactionRate > 0 {
+		d.bins.Flows = 0
+	}
 	err := s.p.Threading().Run(1, func(int) error {
 		var stop func() bool
 		d.over, stop = thread.Cancelled(ctx)
@@ -172,12 +175,12 @@ func (s *dnsClient) Drive(ctx context.Context, warmup, timed time.Duration) erro
 	if err != nil {
 		return err
 	}
-	s.window.Messages += d.bins.Window
-	s.window.Seconds += timed.Seconds()
+	s.window.Messages += d.bins.Counted()
+	s.window.Seconds += d.bins.Time().Seconds()
 	if timed > 0 {
-		s.window.Series = append(s.window.Series, traffic.Series(p, []*traffic.BinCounter{d.bins})...)
+		s.window.Series = append(s.window.Series, traffic.Series(p, []*traffic.BinCounter{b})...)
 		s.window.Interval = min(traffic.SeriesInterval, timed).Seconds()
-		s.window.AddProfile(d.bins)
+		s.window.AddProfile(b)
 	}
 	return nil
 }
@@ -272,7 +275,7 @@ func (d *dnsDrive) ask(flow int, begun time.Duration) error {
 	f := &d.flows[flow]
 	f.id++
 	f.busy, f.name, f.begun, f.sent, f.overdue = true, d.next, begun, d.now(), 0
-	f.counts = d.timed && begun >= d.warmup && begun < d.bins.End
+	f.counts = d.timed && begun >= d.bins.Warmup && begun < d.bins.End
 	d.next++
 	d.zone.Query(d.query, f.name, f.id)
 	for {
@@ -310,7 +313,7 @@ func (d *dnsDrive) arrived(flow int, b []byte, at time.Duration) {
 			d.counts[flow].ReceivedCounted++
 			d.hist.Record(at - f.begun)
 		}
-		d.bins.Add(at, 1)
+		d.bins.Add(f.begun, at, true)
 	case is != dns.Foreign:
 		d.late++ // of a query that timed out, or a duplicate
 	case d.handshakeMessage(b): // a repeated one, which came late
@@ -333,6 +336,7 @@ func (d *dnsDrive) giveUp(at time.Duration, nothing bool) {
 		case nothing || d.pass-f.overdue > int64(2*(len(d.flows)+socket.Batch)):
 			f.busy = false
 			d.busy--
+			d.bins.Add(f.begun, at, false)
 		}
 	}
 }

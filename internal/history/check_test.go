@@ -219,6 +219,12 @@ func TestCheckRefuses(t *testing.T) {
 		t.Errorf("a lower bound is %s", got.Cells[0].Verdict)
 	}
 	runs = made(10, rate)
+	of := runs[9].Run.Cells[0]
+	runs[9].Run.Cells = append(runs[9].Run.Cells, result.Cell{Mode: of.Baseline, Workload: of.Workload, Metric: of.Metric, AtLeast: true})
+	if got := Check(runs[:9], runs[9], CheckOptions{Last: 20, Margin: 0.05}); got.Cells[0].Verdict != result.CannotTell || got.Cells[0].P != nil {
+		t.Errorf("a ratio to a lower bound is %s", got.Cells[0].Verdict)
+	}
+	runs = made(10, rate)
 	runs[9].Run.Modes[1].Status, runs[9].Run.Cells = result.ModeVoid, nil
 	if got := Check(runs[:9], runs[9], CheckOptions{Last: 20, Margin: 0.05}); len(got.Modes) != 1 || !got.Modes[0].Lost() {
 		t.Errorf("a lost mode is %v", got.Modes)

@@ -238,7 +238,7 @@ type point struct {
 	ci     *result.Interval
 	n      int
 	df     float64 // as of a cell
-	bound  bool    // the mode's value is a lower bound
+	bound  bool    // the mode's value, or that of its baseline, is a lower bound
 }
 
 // Counts says whether a metric is in histories and decides checks unless others are named: it
@@ -258,6 +258,12 @@ func points(of Run, metrics []string) []point {
 	for _, m := range of.Run.Modes {
 		controls[m.ID] = controls[m.ID] || m.Control
 	}
+	bounds := map[seriesKey]bool{} // without a baseline
+	for _, c := range of.Run.Cells {
+		if c.AtLeast {
+			bounds[seriesKey{mode: c.Mode, workload: c.Workload, metric: c.Metric}] = true
+		}
+	}
 	for _, c := range of.Run.Cells {
 		key := seriesKey{c.Mode, c.Baseline, c.Workload, c.Metric}
 		counts, known := counted[c.Metric]
@@ -272,7 +278,8 @@ func points(of Run, metrics []string) []point {
 			continue
 		}
 		seen[key] = true
-		out = append(out, point{key: key, better: c.Better, unit: c.Unit, ratio: *c.Ratio, ci: c.RatioCI, n: c.N, df: c.DF, bound: c.AtLeast})
+		out = append(out, point{key: key, better: c.Better, unit: c.Unit, ratio: *c.Ratio, ci: c.RatioCI, n: c.N, df: c.DF,
+			bound: c.AtLeast || bounds[seriesKey{mode: c.Baseline, workload: c.Workload, metric: c.Metric}]})
 	}
 	return slices.Clip(out)
 }

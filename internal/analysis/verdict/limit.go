@@ -9,6 +9,7 @@ import (
 
 	"tare/internal/analysis/readings"
 	"tare/internal/result"
+	"tare/internal/stats"
 	"tare/internal/study/quantity"
 )
 
@@ -119,20 +120,33 @@ func (l Limit) Judge(cells []result.Cell) (outcome LimitOutcome, why string, cel
 	switch {
 	case value == nil:
 		return LimitOpen, "its value is not known", &c
+	case ci == nil && *value == 0 && c.N >= stats.MinPairs && value == c.Value:
+		ci = &result.Interval{} // 0 in each trial
 	case ci == nil:
 		return LimitOpen, "its value has no interval", &c
 	}
 	lo, hi, bound := ci[0], ci[1], l.Bound
-	if !l.Most { // turned so that less is kept
+	rises, falls := c.AtLeast, l.IsChange() && isBound(cells, c) // the true value may be above, or below
+	if !l.Most {                                                 // turned so that less is kept
 		lo, hi, bound = -hi, -lo, -bound
+		rises, falls = falls, rises
 	}
 	switch {
-	case hi <= bound:
+	case hi <= bound && !rises:
 		return LimitKept, "", &c
-	case lo > bound:
+	case lo > bound && !falls:
 		return LimitBroken, "", &c
+	case hi <= bound || lo > bound:
+		return LimitOpen, "the generator limits a value, which is a lower bound only", &c
 	}
 	return LimitOpen, "the interval contains the limit", &c
+}
+
+// isBound reports whether the value of a cell's baseline is a lower bound.
+func isBound(cells []result.Cell, of result.Cell) bool {
+	return slices.ContainsFunc(cells, func(c result.Cell) bool {
+		return c.AtLeast && c.Mode == of.Baseline && c.Workload == of.Workload && c.Metric == of.Metric
+	})
 }
 
 // Idle says why a limit on a change of that cell's metric holds for any cost; empty if it does not.

@@ -19,6 +19,13 @@ func TestLimit(t *testing.T) {
 		},
 		{Mode: "m", Workload: "bulk", Metric: "goodput", Value: new(9e9), CI: &result.Interval{8.9e9, 9.1e9}},
 		{Mode: "m", Workload: "loss", Metric: "loss_ratio", Value: new(0.02)},
+		{Mode: "m", Workload: "few", Metric: "loss_ratio", Value: new(0.0), N: 2},
+		{Mode: "m", Workload: "none", Metric: "loss_ratio", Value: new(0.0), N: 3},
+		// Values that the generator limits: of the mode in one, of the baseline in the other.
+		{Mode: "m", Workload: "up", Metric: "goodput", Baseline: "host", AtLeast: true, Value: new(9e9), CI: &result.Interval{8.9e9, 9.1e9}, Judgement: result.Judgement{Ratio: new(0.9), RatioCI: &result.Interval{0.89, 0.91}}},
+		{Mode: "host", Workload: "up", Metric: "goodput", Value: new(1e10)},
+		{Mode: "m", Workload: "down", Metric: "goodput", Baseline: "host", Value: new(9e9), CI: &result.Interval{8.9e9, 9.1e9}, Judgement: result.Judgement{Ratio: new(0.9), RatioCI: &result.Interval{0.89, 0.91}}},
+		{Mode: "host", Workload: "down", Metric: "goodput", AtLeast: true, Value: new(1e10)},
 	}
 	for text, want := range map[string]LimitOutcome{
 		"docker/driver:a.b.rr.time <= +8us":              LimitKept,
@@ -33,6 +40,17 @@ func TestLimit(t *testing.T) {
 		"m.bulk.time <= 1us":                             LimitOpen,
 		"m.loss.loss_ratio <= 1%":                        LimitOpen,
 		"other.rr.time <= 1us":                           LimitOpen,
+		"m.few.loss_ratio <= 1%":                         LimitOpen,
+		"m.none.loss_ratio <= 1%":                        LimitKept,
+		"m.up.goodput >= 8Gbit/s":                        LimitKept,
+		"m.up.goodput >= 10Gbit/s":                       LimitOpen,
+		"m.up.goodput <= 10Gbit/s":                       LimitOpen,
+		"m.up.goodput <= 8Gbit/s":                        LimitBroken,
+		"m.up.change >= -20%":                            LimitKept,
+		"m.up.change >= -5%":                             LimitOpen,
+		"m.down.change >= -20%":                          LimitOpen,
+		"m.down.change >= -5%":                           LimitBroken,
+		"m.down.goodput >= 8Gbit/s":                      LimitKept,
 	} {
 		got, why, _ := must.Get(ParseLimit(text))(t).Judge(cells)
 		must.EqualFor(t, text, want, got)

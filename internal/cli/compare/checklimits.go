@@ -3,6 +3,7 @@ package compare
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tare/internal/analysis/verdict"
@@ -38,9 +39,13 @@ func (a commands) checkLimits(name string, limits []verdict.Limit, told bool) ([
 		return nil, command.NotReadable(err)
 	}
 	var cases []checkCase
-	var broken, open []string
+	var broken, open, noisy []string
 	for _, l := range limits {
 		outcome, why, cell := l.Judge(in.Run.Cells)
+		tooNoisy := outcome != verdict.LimitOpen && in.Run.NoisyIn(l.Workload)
+		if tooNoisy {
+			outcome, why = verdict.LimitOpen, "the run is too noisy to judge"
+		}
 		if cell != nil {
 			if idle := l.Idle(*cell); idle != "" {
 				return nil, command.Usage(fmt.Errorf("limit %q: %s", l.Text, idle))
@@ -62,7 +67,11 @@ func (a commands) checkLimits(name string, limits []verdict.Limit, told bool) ([
 			broken = append(broken, line)
 			c.Kind, c.Failure = "limit", line
 		case verdict.LimitOpen:
-			open = append(open, line)
+			if tooNoisy {
+				noisy = append(noisy, line)
+			} else {
+				open = append(open, line)
+			}
 			c.Kind, c.Failure = "cannot_tell", line // the check does not pass
 		default:
 			c.Passed = line
@@ -72,6 +81,8 @@ func (a commands) checkLimits(name string, limits []verdict.Limit, told bool) ([
 	switch {
 	case len(broken) > 0:
 		return cases, command.WithCode(command.ExitRegression, errors.New("check: "+strings.Join(broken, "; ")))
+	case len(noisy) > 0:
+		return cases, command.WithCode(command.ExitUnfit, errors.New("check: cannot tell: "+strings.Join(slices.Concat(noisy, open), "; ")))
 	case len(open) > 0:
 		return cases, command.WithCode(command.ExitIncomplete, errors.New("check: cannot tell: "+strings.Join(open, "; ")))
 	}

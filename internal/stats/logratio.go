@@ -208,9 +208,12 @@ func satterthwaite(part, df, other float64) float64 {
 // Over is the ratio of two ratios that share no values, such as those of the same
 // comparison in two runs: the difference of the Means, with a standard error that is the
 // root of the sum of squares of both and Satterthwaite's degrees of freedom. N is the
-// smaller one. If the spread of either is unknown (N < 2), N is 1.
+// smaller one. If the spread of either is unknown (N < 2), N is 1. Setups is 1 if all pairs of either share one.
 func (l LogRatio) Over(other LogRatio) LogRatio {
 	r := LogRatio{N: min(l.N, other.N), Mean: l.Mean - other.Mean}
+	if l.Setups == 1 || other.Setups == 1 {
+		r.Setups = 1
+	}
 	if r.N < 2 {
 		return r
 	}

@@ -26,10 +26,13 @@ func Verdict(c result.Cell) string {
 		text += "; at " + Value(c.Tail.Rate, "1/s") + " on a schedule"
 	}
 	if c.Setups == 1 && c.N > 1 {
-		text += "; indicative: of one set-up"
+		text += OfOneSetup
 	}
 	return text
 }
+
+// OfOneSetup is added to a verdict whose values are all of one set-up.
+const OfOneSetup = "; indicative: of one set-up"
 
 func inFull(c result.Cell) string {
 	switch c.Verdict {

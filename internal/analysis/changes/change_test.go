@@ -53,6 +53,28 @@ func TestAcrossComparesCosts(t *testing.T) {
 	}
 }
 
+// Blocks of one set-up are one replicate of it: a baseline that was made twice in a run has two values, and one that was made once
+// says nothing of another set-up.
+func TestAcrossSetups(t *testing.T) {
+	const tiny = 0.01
+	run := func(setups []int, levels ...float64) RunTrials {
+		var values []float64
+		for i := range setups {
+			values = append(values, levels[setups[i]-1]+tiny*float64(i%3-1))
+		}
+		trials := blocks.Rows("host", "goodput", values...)
+		for i := range trials {
+			trials[i].Setup = setups[i]
+		}
+		return taken(trials, result.Mode{ID: "host", Status: result.ModeMeasured})
+	}
+	twice, once := []int{1, 1, 1, 2, 2, 2}, []int{1, 1, 1, 1, 1, 1}
+	host := Across(run(twice, 10, 11), run(twice, 11, 12), nil, 0.05).Cells[0]
+	must.True(t, host.Verdict == result.CannotTell && host.RatioCI[0] < 0.9 && host.RatioCI[1] > 1.3, "%s, %v", host.Verdict, *host.RatioCI)
+	host = Across(run(once, 10), run(once, 11), nil, 0.05).Cells[0]
+	must.True(t, host.Verdict == result.Better && host.Indicative && host.Setups == 1, "%+v", host)
+}
+
 // How much more time a mode adds than before is the difference of the means of what it adds in each block, with Welch's
 // interval; that of a baseline is of its own times. Nothing is told of what is no time, without an interval, of a lower bound
 // or across machines.

@@ -211,12 +211,19 @@ func Verdict(c result.Change) string {
 	switch {
 	case c.Ratio == nil && c.BeforeN == 0 && c.AfterN > 0:
 		return "cannot tell: not in the earlier runs"
+	case c.Ratio == nil && c.Verdict == result.Same:
+		return "none in either"
+	case c.Ratio == nil && c.Verdict == "":
+		return "not compared"
 	case c.Ratio == nil:
 		return "cannot tell: a value is 0"
 	case c.Verdict == result.Worse || c.Verdict == result.Better:
 		text := string(c.Verdict) + ": " + wording.Change(*c.Ratio)
 		if c.RatioCI != nil {
 			text += " (" + wording.Change(c.RatioCI[0]) + " to " + wording.Change(c.RatioCI[1]) + ")"
+		}
+		if c.Setups == 1 {
+			text += wording.OfOneSetup
 		}
 		return text
 	case c.Verdict == result.CannotTell && c.RatioCI == nil:

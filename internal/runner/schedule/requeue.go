@@ -32,7 +32,7 @@ func requeued(planned func(block int) []plan.Trial, ran []outcome) []plan.Trial 
 			measured[again{s, t.mode}] = true
 		}
 		switch {
-		case t.profiled, t.paces: // it counts in no cell
+		case t.aside(): // it counts in no cell
 		case t.requeued && t.status != result.TrialFailed:
 			made[again{s, t.mode}] = true
 		case t.status == result.TrialInvalid && !slices.Contains(sets, s):

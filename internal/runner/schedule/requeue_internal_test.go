@@ -44,6 +44,8 @@ func TestOwed(t *testing.T) {
 	// invalid or not, but what broke.
 	ran = append(ran, trial(2, "host", "stream", ok, true), trial(2, "bridge", "stream", bad, true), trial(1, "host", "stream", broke, true))
 	must.Equal(t, []string{"1 host stream", "1 bridge stream"}, names(requeued(planned, ran)))
+	tail := outcome{block: 1, mode: "host", workload: "rr", status: bad, tailRate: 1000}
+	must.EqualFor(t, "owed for a trial of the tail pass", []plan.Trial(nil), requeued(planned, append(ran[:2:2], tail)))
 	must.EqualFor(t, "owed, with nothing ruled out", []plan.Trial(nil), requeued(planned, ran[:2]))
 }
 

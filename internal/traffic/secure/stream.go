@@ -88,6 +88,7 @@ type pipe struct {
 	whole bool            // Read waits until there is something, as a handshake requires
 	now   bool            // Read does not wait
 	ended bool            // by the peer
+	rest  socket.Rest
 	bytes Bytes
 }
 
@@ -104,6 +105,9 @@ func (again) Is(target error) bool { return target == socket.ErrAgain } //nolint
 
 func (p *pipe) Read(b []byte) (int, error) {
 	for {
+		if p.rest.Over(p.ctx) {
+			return 0, p.cause()
+		}
 		read := p.under.Read
 		if p.now {
 			read = p.under.ReadNow

@@ -56,7 +56,8 @@ func (s *httpPortable) serve2(ctx context.Context, c socket.Stream, buf []byte) 
 		return nil
 	}
 	c = in
-	for {
+	var rest socket.Rest
+	for !rest.Over(ctx) {
 		if err := h.send(ctx, c); err != nil {
 			if _, counted := connection.FailureOf(err); counted || ctx.Err() != nil {
 				return nil
@@ -90,6 +91,7 @@ func (s *httpPortable) serve2(ctx context.Context, c socket.Stream, buf []byte) 
 			s.mu.Unlock()
 		}
 	}
+	return nil
 }
 
 // completed is how many responses were sent whole.

@@ -203,6 +203,9 @@ func askHTTP(ctx context.Context, w *httpWindow, f *httpFlow, buf []byte, start 
 		if err != nil && failed != nil && !f.answered() {
 			err = failed
 		}
+		if err == nil && !done && ctx.Err() != nil { // while parts of the response arrive
+			return context.Cause(ctx)
+		}
 		if done || err != nil {
 			return err
 		}
@@ -290,7 +293,8 @@ func (s *httpPortable) serve(ctx context.Context, c socket.Stream, buf []byte) e
 		return nil
 	}
 	c = in
-	for {
+	var rest socket.Rest
+	for !rest.Over(ctx) {
 		n, err := c.Read(buf)
 		switch {
 		case socket.IsAgain(err) && ctx.Err() != nil:
@@ -324,6 +328,7 @@ func (s *httpPortable) serve(ctx context.Context, c socket.Stream, buf []byte) e
 			}
 		}
 	}
+	return nil
 }
 
 // close closes a connection, which had a request of the trial or not.

@@ -82,6 +82,11 @@ func (l *poll) step(i int) error {
 	l.wake = min(l.wake, e.nextStep(at))
 	if e.done {
 		l.left--
+		// One that both ends have closed would be ready for ever, whatever events it waits for.
+		if err := unix.EpollCtl(l.fd, unix.EPOLL_CTL_DEL, e.FD(), nil); err != nil {
+			return fmt.Errorf("watch socket: %w", err)
+		}
+		return nil
 	}
 	want := e.interest(at)
 	if want == l.armed[i] {
@@ -124,8 +129,6 @@ func (l *poll) timeout() int {
 func (e *streamEnd) interest(at time.Duration) uint32 {
 	var want uint32
 	switch {
-	case e.done:
-		return 0
 	case !e.send || e.draining:
 		return unix.EPOLLIN
 	case at >= e.bins.End: // the receiver's stop byte may arrive

@@ -49,8 +49,12 @@ func (r *Rotation) SendDue(begin func(flow int, at time.Duration) error) (wait t
 				return 0, err
 			}
 		}
+		next := r.Bins.End // when all were given, the window ends then
 		if r.next < r.Limit {
-			wait = max(min(wait, r.Schedule.Due(r.next)-r.Clock.Since()), 0)
+			next = r.Schedule.Due(r.next)
+		}
+		if left := next - r.Clock.Since(); left > 0 || r.next < r.Limit {
+			wait = max(min(wait, left), 0)
 		}
 	}
 	if r.Params.Spins() {

@@ -142,6 +142,7 @@ func (s *server) handle(ctx context.Context, req wire.Request) {
 		if s.cancel != nil {
 			s.cancel(errors.New(cancelledText))
 		}
+		s.discard()
 	case wire.OpEventBegin, wire.OpEventEnd:
 		switch {
 		case s.event == nil:
@@ -217,6 +218,7 @@ func (s *server) trial(ctx context.Context, req wire.Request) {
 	if s.cancel != nil {
 		s.cancel(errors.New("another trial began"))
 	}
+	s.discard()
 	ctx, stop := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the trial did not end within %s", limit))
 	ctx, s.cancel = context.WithCancelCause(ctx)
 	fail := func(err error) {
@@ -291,6 +293,21 @@ func (s *server) open(ctx context.Context, stop context.CancelFunc, id uint64, w
 			close(sessions)
 		}
 		_ = s.send(reply)
+	}()
+}
+
+// discard closes the session of a trial that failed, for whose report nobody asks.
+func (s *server) discard() {
+	sessions := s.session
+	if sessions == nil {
+		return
+	}
+	s.session = nil
+	go func() {
+		if o, ok := <-sessions; ok {
+			o.session.Close()
+			o.stop()
+		}
 	}()
 }
 

@@ -22,6 +22,7 @@ type Exchange struct {
 	Timeout time.Duration
 	mu      sync.Mutex
 	lines   *bufio.Reader
+	lost    error // why an answer was not read
 }
 
 // NewExchange returns the exchange with a process that StartSelf started.
@@ -39,22 +40,30 @@ func (e *Exchange) Send(what any) error {
 	return nil
 }
 
-// Receive reads a line. If the process has exited, the error is its exit reason.
+// Receive reads a line. If the process has exited, the error is its exit reason. Each call after one that failed fails: a line that
+// came late would be taken for the next answer.
 func (e *Exchange) Receive(into any) error {
-	err := e.SetReadTimeout(cmp.Or(e.Timeout, answerTimeout()))
-	if err == nil {
-		var line []byte
-		if line, err = e.lines.ReadBytes('\n'); err == nil {
-			err = json.Unmarshal(line, into)
-		}
+	if e.lost == nil {
+		e.lost = e.receive(into)
 	}
-	if err == nil {
+	if e.lost == nil {
 		return nil
 	}
 	if reason := e.ExitReason(); reason != "" {
 		return errors.New(reason)
 	}
-	return fmt.Errorf("read the reply of %s: %w", e.Name, err)
+	return fmt.Errorf("read the reply of %s: %w", e.Name, e.lost)
+}
+
+func (e *Exchange) receive(into any) error {
+	if err := e.SetReadTimeout(cmp.Or(e.Timeout, answerTimeout())); err != nil {
+		return err
+	}
+	line, err := e.lines.ReadBytes('\n')
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(line, into)
 }
 
 // Ask sends a line and reads the answer. It may be called by several goroutines.

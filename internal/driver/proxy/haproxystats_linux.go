@@ -138,10 +138,10 @@ func (w haproxyWorker) requests(ctx context.Context) (uint64, error) {
 func (w haproxyWorker) ask(ctx context.Context, question string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, timelimit.Scaled(readyTimeout))
 	defer cancel()
-	defer context.AfterFunc(ctx, func() { _ = w.SetDeadline(time.Unix(1, 0)) })()
 	if err := w.SetDeadline(time.Time{}); err != nil {
 		return "", err
 	}
+	defer context.AfterFunc(ctx, func() { _ = w.SetDeadline(time.Unix(1, 0)) })()
 	if _, err := io.WriteString(w, question); err != nil {
 		return "", fmt.Errorf("ask worker %d: %w", w.pid, err)
 	}

@@ -103,13 +103,15 @@ type server struct {
 	run string
 }
 
-// start starts a private Incus on a host, in control groups of its own. end ends and removes it; it is never nil.
-func (in installed) start(ctx context.Context, run string, h *lab.Host) (s *server, end func() error, err error) {
-	group := run + "-incus-" + h.Name
-	end = func() error { return private.RemoveClaimed(group) }
+// start starts a private Incus on a host of a lab, in control groups of its own: labs of a run, which differ by their labels, can
+// be up at the same time. end ends and removes it; it is never nil.
+func (in installed) start(ctx context.Context, l *lab.Lab, h *lab.Host) (s *server, end func() error, err error) {
+	run := l.Spec.Claim.ID
+	group := strings.Join([]string{run, "incus", strings.ReplaceAll(l.Spec.Label, "/", "."), h.Name}, "-")
 	if err := private.MakeGroups(group); err != nil {
-		return nil, end, err
+		return nil, func() error { return nil }, err
 	}
+	end = func() error { return private.RemoveClaimed(group) }
 	d, err := daemon.Program{
 		Name: "Incus of host " + h.Name, Run: run, Path: in.daemon, Args: []string{"--group", "root"}, Dirs: []string{clientDir}, Groups: group,
 		// Profiles of AppArmor would be the machine's.

@@ -1,10 +1,12 @@
 package incus_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 
+	"tare/internal/driver"
 	"tare/internal/driver/incus"
 	"tare/internal/engine"
 	"tare/internal/engine/private"
@@ -50,6 +52,17 @@ func TestBadPrograms(t *testing.T) {
 		"no OVN":              {Mode: "incus/ovn", Program: "ovn-controller", Script: "echo something else", Want: `ovn-controller: unexpected output "something else"; install OVN`, Unsupported: true},
 		"iptables":            bad("incus", "echo '{\"environment\": {\"firewall\": \"xtables\"}}'", `Incus of host a writes its rules with "xtables"`, false),
 	})
+}
+
+// Two modes of one run can be up at the same time: each has control groups of its own on hosts of the same name.
+func TestModesOfOneRun(t *testing.T) {
+	need(t)
+	spec := drivertest.Spec(t, nil)
+	for _, mode := range []string{"incus/bridge", "incus/published"} {
+		spec.Label = mode
+		p := must.Get(incus.Driver{}.Provision(t.Context(), drivertest.SpecOn(spec, driver.Order{Mode: mode, Pairs: 1})))(t)
+		t.Cleanup(func() { must.Do(t, p.Close(context.WithoutCancel(t.Context()))) })
+	}
 }
 
 // A killed run leaves control groups, besides namespaces, and gc removes both.

@@ -77,7 +77,7 @@ func (p *path) server(ctx context.Context, s *bridged.Side) (*server, error) {
 	if have := p.servers[s.Host]; have != nil {
 		return have, nil
 	}
-	made, end, err := p.in.start(ctx, p.OnLab.Spec.Claim.ID, s.Host)
+	made, end, err := p.in.start(ctx, p.OnLab, s.Host)
 	p.AtClose(end)
 	if err != nil {
 		return nil, err

@@ -35,7 +35,8 @@ func Hierarchies() ([]string, error) {
 	return at, nil
 }
 
-// MakeGroups claims a name and makes a control group of it in every hierarchy. RemoveClaimed removes them.
+// MakeGroups claims a name and makes a control group of it in every hierarchy. RemoveClaimed removes them. On error nothing of it
+// remains, and a claim of another is untouched.
 func MakeGroups(name string) error {
 	all, err := Hierarchies()
 	if err == nil {
@@ -45,25 +46,33 @@ func MakeGroups(name string) error {
 		return err
 	}
 	for _, h := range all {
-		if controllers, err := os.ReadFile(filepath.Join(h, "cgroup.controllers")); err == nil {
-			// Version 2: the root passes its controllers on.
-			for one := range strings.FieldsSeq(string(controllers)) {
-				_ = os.WriteFile(filepath.Join(h, "cgroup.subtree_control"), []byte("+"+one), 0) // who needs it reports what is missing
-			}
+		if err := makeGroup(h, name); err != nil {
+			return errors.Join(err, RemoveClaimed(name))
 		}
-		group := filepath.Join(h, lab.Prefix+name)
-		if err := os.MkdirAll(group, 0o755); err != nil {
+	}
+	return nil
+}
+
+// makeGroup makes the control group of a name in a hierarchy.
+func makeGroup(h, name string) error {
+	if controllers, err := os.ReadFile(filepath.Join(h, "cgroup.controllers")); err == nil {
+		// Version 2: the root passes its controllers on.
+		for one := range strings.FieldsSeq(string(controllers)) {
+			_ = os.WriteFile(filepath.Join(h, "cgroup.subtree_control"), []byte("+"+one), 0) // who needs it reports what is missing
+		}
+	}
+	group := filepath.Join(h, lab.Prefix+name)
+	if err := os.MkdirAll(group, 0o755); err != nil {
+		return err
+	}
+	// In version 1, a new group has no CPUs until it is given some.
+	for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
+		value, err := os.ReadFile(filepath.Join(h, file))
+		if err != nil {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(group, file), value, 0); err != nil {
 			return err
-		}
-		// In version 1, a new group has no CPUs until it is given some.
-		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
-			value, err := os.ReadFile(filepath.Join(h, file))
-			if err != nil {
-				continue
-			}
-			if err := os.WriteFile(filepath.Join(group, file), value, 0); err != nil {
-				return err
-			}
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"tare/internal/agent"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
+	"tare/internal/testkit/drivertest"
 	"tare/internal/testkit/enginetest"
 	"tare/internal/testkit/must"
 )
@@ -98,4 +99,21 @@ func leavesGroups(t *testing.T, pid string) {
 	in := must.Get(os.ReadFile(filepath.Join("/proc", pid, "cgroup")))(t)
 	own, err := os.ReadFile("/proc/self/cgroup")
 	must.EqualFor(t, "its groups, and those of this process", []any{nil, string(own)}, []any{err, string(in)})
+}
+
+// Control groups that cannot be made leave no claim, and a claim of another keeps its groups.
+func TestMakeGroupsFails(t *testing.T) {
+	drivertest.NeedRoot(t, "to make control groups")
+	claim := drivertest.Claim(t)
+	refused := claim.ID + "-x\ny" // the kernel allows no such name of a group
+	must.FailFor(t, "made", private.MakeGroups(refused))
+	if left := traces(t, claim.ID); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+	name := claim.ID + "-x"
+	must.Do(t, private.MakeGroups(name))
+	had := traces(t, claim.ID)
+	must.FailFor(t, "made twice", private.MakeGroups(name))
+	must.Equal(t, had, traces(t, claim.ID))
+	must.Do(t, private.RemoveClaimed(name))
 }

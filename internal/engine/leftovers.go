@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,34 +27,34 @@ type Leftover struct {
 // Leftovers returns what dead runs of this machine have left on the engine, in an order in which it
 // can be removed: services, containers, networks, Swarm memberships, then images. It finds only
 // objects with the labels of a run, and of an image only the tag of the dead run. Objects of other
-// machines are ignored.
+// machines are ignored. What it finds is valid also on error, which is the first of a list that the
+// engine did not give, such as that of the services of a Swarm without a leader.
 func (e *Engine) Leftovers(ctx context.Context, alive runid.Claims) ([]Leftover, error) {
 	marked := client.Filters{}.Add("label", LabelRun)
-	containers, err := e.api.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: marked})
-	if err != nil {
-		return nil, e.fail(err, "list its containers")
+	containers, first := e.api.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: marked})
+	if first != nil {
+		first = e.fail(first, "list its containers")
+	}
+	if errors.Is(first, ErrGone) {
+		return nil, first // each further request could wait for its whole time limit
 	}
 	networks, err := e.api.NetworkList(ctx, client.NetworkListOptions{Filters: marked})
 	if err != nil {
-		return nil, e.fail(err, "list its networks")
+		first = cmp.Or(first, e.fail(err, "list its networks"))
 	}
 	found, err := e.api.ImageList(ctx, client.ImageListOptions{Filters: client.Filters{}.Add("label", labelContent)})
 	if err != nil {
-		return nil, e.fail(err, "list its images")
+		first = cmp.Or(first, e.fail(err, "list its images"))
 	}
+	swarm, err := e.Swarm(ctx)
+	first = cmp.Or(first, err)
+	services, err := e.services(ctx, swarm)
+	first = cmp.Or(first, err)
 	var out, notes []Leftover
 	add := func(to *[]Leftover, run string, owner int, kind, name string, remove func(context.Context) error) {
 		if run != "" {
 			*to = append(*to, Leftover{Run: run, What: fmt.Sprintf("%s %s on engine %s", kind, name, e.Name), Owner: owner, Remove: remove})
 		}
-	}
-	swarm, err := e.Swarm(ctx)
-	if err != nil {
-		return nil, err
-	}
-	services, err := e.services(ctx, swarm)
-	if err != nil {
-		return nil, err
 	}
 	for _, s := range services { // first, so that no Swarm is busy with the containers of its tasks
 		add(&out, deadRun(s.Spec.Labels, alive), ownerOf(s.Spec.Labels), "service", s.Spec.Name, func(ctx context.Context) error { return e.removeService(ctx, s.ID, s.Spec.Name) })
@@ -83,7 +84,7 @@ func (e *Engine) Leftovers(ctx context.Context, alive runid.Claims) ([]Leftover,
 			}
 		}
 	}
-	return out, nil
+	return out, first
 }
 
 // ScopeSwarm is the scope of a network that all engines of a Swarm share.
@@ -97,13 +98,11 @@ func (e *Engine) removeImage(ctx context.Context, tag string) error {
 	return e.fail(err, "remove image %s", tag)
 }
 
-// RemoveRun removes all objects of one run from the engine, including its tag of the image.
+// RemoveRun removes all objects of one run from the engine, including its tag of the image. An error of
+// one does not keep the others.
 func (e *Engine) RemoveRun(ctx context.Context, run string) error {
 	all, err := e.Leftovers(ctx, nil)
-	if err != nil {
-		return err
-	}
-	var errs []error
+	errs := []error{err}
 	for _, l := range all {
 		if l.Run == run {
 			errs = append(errs, l.Remove(ctx))

@@ -50,9 +50,7 @@ func (a commands) gcCommand() *cobra.Command {
 				return command.Usage(err)
 			}
 			found, err := a.find(c.Context(), engines, cluster, namespace)
-			if err != nil {
-				return err
-			}
+			errs := []error{err}
 			verb := "removed"
 			if dry {
 				verb = "would remove"
@@ -61,7 +59,6 @@ func (a commands) gcCommand() *cobra.Command {
 			if cluster != "" {
 				own = together(own)
 			}
-			var errs []error
 			for _, l := range own {
 				if !dry {
 					if err := l.remove(c.Context()); err != nil {
@@ -71,7 +68,7 @@ func (a commands) gcCommand() *cobra.Command {
 				}
 				fmt.Fprintf(a.Stdout, "%s %s of run %s\n", verb, wording.Clean(l.what), l.run)
 			}
-			if len(own) == 0 {
+			if len(own) == 0 && err == nil {
 				fmt.Fprintln(a.Stdout, "nothing to remove")
 			}
 			for _, l := range found {
@@ -93,7 +90,7 @@ func (a commands) gcCommand() *cobra.Command {
 	return c
 }
 
-// find finds what dead runs have left here and on engines, or on a cluster if one is named.
+// find finds what dead runs have left here and on engines, or on a cluster if one is named. What it finds is valid also on error.
 func (a commands) find(ctx context.Context, engines []string, cluster, namespace string) ([]leftover, error) {
 	if cluster != "" {
 		if len(engines) > 0 {
@@ -102,19 +99,20 @@ func (a commands) find(ctx context.Context, engines []string, cluster, namespace
 		return clusterLeftovers(ctx, cluster, namespace)
 	}
 	open, err := a.existing(ctx, engines)
-	if err != nil {
-		return nil, err
-	}
 	defer func() {
 		for _, e := range open {
 			_ = e.Disconnect() // it holds no more than idle connections
 		}
 	}()
-	return leftovers(ctx, open)
+	if err != nil && command.ExitCode(err) == command.ExitUsage {
+		return nil, err
+	}
+	found, failed := leftovers(ctx, open)
+	return found, errors.Join(err, failed)
 }
 
 // existing speaks to the engines that are named, else to the default one. That
-// there is none is then nothing to tell.
+// there is none is then nothing to tell. The engines are to be disconnected also on error.
 func (a commands) existing(ctx context.Context, targets []string) ([]*engine.Engine, error) {
 	if len(targets) == 0 {
 		e, err := locate.Connect(ctx, "")
@@ -130,17 +128,19 @@ func (a commands) existing(ctx context.Context, targets []string) ([]*engine.Eng
 		return []*engine.Engine{e}, nil
 	}
 	var open []*engine.Engine
+	var errs []error
 	for _, t := range targets {
 		e, err := locate.Connect(ctx, t)
 		if _, ok := engine.AsUnavailable(err); ok {
-			return open, command.Environment(err)
+			errs = append(errs, command.Environment(err))
+			continue
 		}
 		if err != nil {
 			return open, command.Usage(err)
 		}
 		open = append(open, e)
 	}
-	return open, nil
+	return open, errors.Join(errs...)
 }
 
 // leftover is something of a run that is no longer alive, whoever found it.
@@ -152,13 +152,11 @@ type leftover struct {
 }
 
 // leftovers finds what dead runs have left, in the order in which it can be
-// removed.
+// removed. What it finds is valid also on error: one place that cannot be read keeps no other.
 func leftovers(ctx context.Context, engines []*engine.Engine) ([]leftover, error) {
 	var found []leftover
 	ofLab, err := lab.Leftovers()
-	if err != nil {
-		return nil, err
-	}
+	errs := []error{err}
 	for _, l := range ofLab {
 		found = append(found, leftover{l.Run, l.What, l.Owner, func(context.Context) error { return l.Remove() }, l.Unmarked})
 	}
@@ -167,16 +165,14 @@ func leftovers(ctx context.Context, engines []*engine.Engine) ([]leftover, error
 		return nil, err
 	}
 	ofEngines, err := private.Leftovers(alive)
-	if err != nil {
-		return nil, err
-	}
+	errs = append(errs, err)
 	for _, l := range ofEngines {
 		found = append(found, leftover{l.Run, l.What, l.Owner, l.Remove, l.Unmarked})
 	}
 	for _, e := range engines {
 		on, err := e.Leftovers(ctx, alive)
 		if err != nil {
-			return nil, err
+			errs = append(errs, command.Environment(err))
 		}
 		for _, l := range on {
 			found = append(found, leftover{l.Run, l.What, l.Owner, l.Remove, false})
@@ -187,7 +183,7 @@ func leftovers(ctx context.Context, engines []*engine.Engine) ([]leftover, error
 	if alive, err = lab.Alive(); err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(found, func(l leftover) bool { return alive.Hold(l.run, l.owner) }), nil
+	return slices.DeleteFunc(found, func(l leftover) bool { return alive.Hold(l.run, l.owner) }), errors.Join(errs...)
 }
 
 // collectOnHosts removes what dead runs left on machines, or lists it.

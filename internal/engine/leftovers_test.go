@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/moby/moby/client"
+
+	"tare/internal/testkit/must"
+)
+
+const testRun = "0123abcd"
+
+// scripted is an engine whose answers a test writes, by method and path without the version, such as "GET /info". What has no
+// answer is found and empty.
+type scripted struct {
+	*Engine
+	mu    sync.Mutex
+	asked []string
+}
+
+func newScripted(t *testing.T, answers map[string]func(w http.ResponseWriter)) *scripted {
+	t.Helper()
+	s := &scripted{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		request := r.Method + " " + strings.TrimPrefix(r.URL.Path, "/v"+MinAPI)
+		s.mu.Lock()
+		s.asked = append(s.asked, request)
+		s.mu.Unlock()
+		w.Header().Set("Content-Type", "application/json")
+		switch answer := answers[request]; {
+		case answer != nil:
+			answer(w)
+		case r.Method == http.MethodDelete:
+			w.WriteHeader(http.StatusNoContent)
+		case strings.HasSuffix(request, "/json") || request == "GET /networks":
+			_, _ = io.WriteString(w, "[]")
+		default:
+			_, _ = io.WriteString(w, "{}")
+		}
+	}))
+	t.Cleanup(server.Close)
+	s.Engine = must.Get(New("x", Local{}, client.WithHost("tcp://"+server.Listener.Addr().String()), client.WithAPIVersion(MinAPI)))(t)
+	t.Cleanup(func() { _ = s.Disconnect() }) // it only has idle connections
+	s.images.id = map[string]string{testRun: "image"}
+	return s
+}
+
+// got reports whether the engine was asked.
+func (s *scripted) got(request string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Contains(s.asked, request)
+}
+
+// says answers with a text, and fails with one.
+func says(text string) func(http.ResponseWriter) {
+	return func(w http.ResponseWriter) { _, _ = io.WriteString(w, text) }
+}
+
+func fails(why string) func(http.ResponseWriter) {
+	return func(w http.ResponseWriter) {
+		w.WriteHeader(http.StatusInternalServerError)
+		_, _ = fmt.Fprintf(w, `{"message":%q}`, why)
+	}
+}
+
+// labelled are the labels of an object of testRun.
+func labelled(t *testing.T, part string) string {
+	t.Helper()
+	return string(must.Get(json.Marshal(labels(testRun, part)))(t))
+}
+
+// A list that an engine does not give keeps nothing that the others have, and is reported.
+func TestListFails(t *testing.T) {
+	const leaderless = "The swarm does not have a leader"
+	for list, want := range map[string]string{"GET /containers/json": "list its containers", "GET /networks": "list its networks", "GET /images/json": "list its images", "GET /info": "get its Swarm state", "GET /services": "list its services"} {
+		answers := map[string]func(http.ResponseWriter){
+			"GET /info":            says(`{"Swarm":{"NodeID":"n","LocalNodeState":"active","ControlAvailable":true}}`),
+			"GET /containers/json": says(`[{"Id":"c","Names":["/c"],"Labels":` + labelled(t, "client") + `}]`),
+			"GET /networks":        says(`[{"Id":"n","Name":"n","Scope":"local","Labels":` + labelled(t, "network") + `}]`),
+		}
+		answers[list] = fails(leaderless)
+		e := newScripted(t, answers)
+		must.Fail(t, e.RemoveRun(t.Context(), testRun), "engine x: "+want+": "+leaderless)
+		for lister, removal := range map[string]string{"GET /containers/json": "DELETE /containers/c", "GET /networks": "DELETE /networks/n"} {
+			must.Equal(t, lister != list, e.got(removal))
+		}
+	}
+}

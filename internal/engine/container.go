@@ -127,6 +127,16 @@ func isLateSwarm(err error) bool {
 		(strings.Contains(said, "attaching to network failed") || strings.Contains(said, "Could not attach to network"))
 }
 
+// toEnd sends a request that creates something, and waits for the answer even if ctx is done meanwhile: an engine goes on with such a
+// request, and what it made could not be removed without the id in its answer. The limit of answers bounds it (see boundedConn). The
+// caller removes what was made when its next request with ctx fails. With a ctx that is done, toEnd sends nothing.
+func toEnd[T any](ctx context.Context, send func(context.Context) (T, error)) (made T, err error) {
+	if err := ctx.Err(); err != nil {
+		return made, err
+	}
+	return send(context.WithoutCancel(ctx))
+}
+
 func (e *Engine) create(ctx context.Context, spec ContainerSpec) (made client.ContainerCreateResult, err error) {
 	// The image may have been removed meanwhile, for example by docker image prune.
 	for range 2 {
@@ -134,7 +144,9 @@ func (e *Engine) create(ctx context.Context, spec ContainerSpec) (made client.Co
 		if image, err = e.Image(ctx, spec.Run); err != nil {
 			return made, err
 		}
-		made, err = e.api.ContainerCreate(ctx, order(spec, image))
+		made, err = toEnd(ctx, func(ctx context.Context) (client.ContainerCreateResult, error) {
+			return e.api.ContainerCreate(ctx, order(spec, image))
+		})
 		if err == nil {
 			return made, nil
 		}

@@ -1,15 +1,19 @@
 package engine
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/moby/moby/client"
 
@@ -92,6 +96,54 @@ func TestListFails(t *testing.T) {
 		must.Fail(t, e.RemoveRun(t.Context(), testRun), "engine x: "+want+": "+leaderless)
 		for lister, removal := range map[string]string{"GET /containers/json": "DELETE /containers/c", "GET /networks": "DELETE /networks/n"} {
 			must.Equal(t, lister != list, e.got(removal))
+		}
+	}
+}
+
+// What an engine creates while ctx ends is removed, and nothing is created after that.
+func TestCreatedWhileCancelled(t *testing.T) {
+	node := func(e *scripted) SwarmNode {
+		return SwarmNode{Engine: e.Engine, Addr: netip.MustParseAddr("192.0.2.1")}
+	}
+	for create, c := range map[string]struct {
+		removal string
+		do      func(context.Context, *scripted) error
+	}{
+		"POST /containers/create": {"DELETE /containers/made", func(ctx context.Context, e *scripted) error {
+			_, err := e.Run(ctx, ContainerSpec{Run: testRun, Name: "c"})
+			return err
+		}},
+		"POST /networks/create": {"DELETE /networks/made", func(ctx context.Context, e *scripted) error {
+			_, err := e.CreateNetwork(ctx, NetworkSpec{Run: testRun, Name: "n"})
+			return err
+		}},
+		"POST /services/create": {"DELETE /services/made", func(ctx context.Context, e *scripted) error {
+			_, err := e.RunService(ctx, ServiceSpec{ContainerSpec: ContainerSpec{Run: testRun, Name: "s"}, Node: e.Engine})
+			return err
+		}},
+		"POST /swarm/init": {"POST /swarm/leave", func(ctx context.Context, e *scripted) error { return NewSwarm(ctx, Pool{}, node(e)) }},
+		"POST /swarm/join": {"POST /swarm/leave", func(ctx context.Context, e *scripted) error { return NewSwarm(ctx, Pool{}, node(e), node(e)) }},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		answers := map[string]func(http.ResponseWriter){
+			create: func(w http.ResponseWriter) {
+				cancel()
+				time.Sleep(50 * time.Millisecond) // longer than a client needs to notice
+				_, _ = io.WriteString(w, map[bool]string{true: `"made"`, false: `{"Id":"made","ID":"made"}`}[strings.HasSuffix(create, "init")])
+			},
+			"GET /info": says(`{"Swarm":{"NodeID":"n","LocalNodeState":"active","ControlAvailable":true}}`),
+		}
+		if create != "POST /swarm/init" {
+			answers["POST /swarm/init"] = says(`"made"`)
+		}
+		e := newScripted(t, answers)
+		if err := c.do(ctx, e); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", create, err)
+		}
+		must.EqualFor(t, create, true, e.got(c.removal))
+		e.asked = nil
+		if err := c.do(ctx, e); !errors.Is(err, context.Canceled) || e.got(create) {
+			t.Errorf("%s after the end: %v, %v", create, err, e.asked)
 		}
 	}
 }

@@ -78,7 +78,9 @@ func (e *Engine) CreateNetwork(ctx context.Context, spec NetworkSpec) (Network, 
 	if err := e.knows(ctx, spec.Driver); err != nil {
 		return Network{}, e.fail(err, "%s", doing)
 	}
-	made, err := e.api.NetworkCreate(ctx, spec.Name, o)
+	made, err := toEnd(ctx, func(ctx context.Context) (client.NetworkCreateResult, error) {
+		return e.api.NetworkCreate(ctx, spec.Name, o)
+	})
 	if err != nil {
 		return Network{}, e.fail(err, "%s", doing)
 	}

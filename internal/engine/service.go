@@ -61,7 +61,9 @@ func (e *Engine) RunService(ctx context.Context, spec ServiceSpec) (*Container, 
 	if err != nil {
 		return nil, err
 	}
-	made, err := e.api.ServiceCreate(ctx, serviceOrder(spec, node.Node, image))
+	made, err := toEnd(ctx, func(ctx context.Context) (client.ServiceCreateResult, error) {
+		return e.api.ServiceCreate(ctx, serviceOrder(spec, node.Node, image))
+	})
 	if err != nil {
 		return nil, e.fail(err, "create service %s", spec.Name)
 	}

@@ -83,7 +83,7 @@ func joinAll(ctx context.Context, pool Pool, manager SwarmNode, workers []SwarmN
 	if pool.Addresses.IsValid() {
 		o.DefaultAddrPool, o.SubnetSize = []netip.Prefix{pool.Addresses}, pool.Bits
 	}
-	if _, err := manager.Engine.api.SwarmInit(ctx, o); err != nil {
+	if _, err := toEnd(ctx, func(ctx context.Context) (client.SwarmInitResult, error) { return manager.Engine.api.SwarmInit(ctx, o) }); err != nil {
 		return nil, manager.Engine.fail(err, "initialise it")
 	}
 	in = append(in, manager)
@@ -92,9 +92,11 @@ func joinAll(ctx context.Context, pool Pool, manager SwarmNode, workers []SwarmN
 		return in, manager.Engine.fail(err, "read its join token")
 	}
 	for _, w := range workers {
-		_, err := w.Engine.api.SwarmJoin(ctx, client.SwarmJoinOptions{
-			ListenAddr: listen(w.Addr), AdvertiseAddr: w.Addr.String(), DataPathAddr: w.Addr.String(),
-			RemoteAddrs: []string{listen(manager.Addr)}, JoinToken: got.Swarm.JoinTokens.Worker,
+		_, err := toEnd(ctx, func(ctx context.Context) (client.SwarmJoinResult, error) {
+			return w.Engine.api.SwarmJoin(ctx, client.SwarmJoinOptions{
+				ListenAddr: listen(w.Addr), AdvertiseAddr: w.Addr.String(), DataPathAddr: w.Addr.String(),
+				RemoteAddrs: []string{listen(manager.Addr)}, JoinToken: got.Swarm.JoinTokens.Worker,
+			})
 		})
 		if err != nil {
 			return in, w.Engine.fail(err, "join it")
@@ -167,13 +169,15 @@ func (e *Engine) RecordSwarmIntent(ctx context.Context, run string) error {
 	if err != nil {
 		return err
 	}
-	_, err = e.api.ContainerCreate(ctx, client.ContainerCreateOptions{
-		Name: Name(run, partSwarm),
-		Config: &container.Config{
-			Image: image, Entrypoint: []string{Program}, Cmd: []string{"version"},
-			Labels: labels(run, partSwarm),
-		},
-		HostConfig: &container.HostConfig{NetworkMode: "none"},
+	_, err = toEnd(ctx, func(ctx context.Context) (client.ContainerCreateResult, error) {
+		return e.api.ContainerCreate(ctx, client.ContainerCreateOptions{
+			Name: Name(run, partSwarm),
+			Config: &container.Config{
+				Image: image, Entrypoint: []string{Program}, Cmd: []string{"version"},
+				Labels: labels(run, partSwarm),
+			},
+			HostConfig: &container.HostConfig{NetworkMode: "none"},
+		})
 	})
 	if err != nil {
 		return e.fail(err, "record that run %s creates a Swarm", run)

@@ -147,3 +147,41 @@ func TestCreatedWhileCancelled(t *testing.T) {
 		}
 	}
 }
+
+// The record of a Swarm that an engine could not leave, or whose begin it does not tell, stays for the next gc.
+func TestSwarmRecordStays(t *testing.T) {
+	for name, c := range map[string]struct{ request, record string }{
+		"not left": {"POST /swarm/leave", Name(testRun, partSwarm, "n")},
+		"no begin": {"GET /swarm", Name(testRun, partSwarm)},
+	} {
+		answers := map[string]func(http.ResponseWriter){
+			"GET /info":            says(`{"Swarm":{"NodeID":"n","LocalNodeState":"active","ControlAvailable":true}}`),
+			"GET /services":        says("[]"),
+			"GET /containers/json": says(`[{"Id":"record","Names":["/` + c.record + `"],"Labels":` + labelled(t, partSwarm) + `}]`),
+		}
+		for _, fail := range []bool{true, false} {
+			if answers[c.request] = nil; fail {
+				answers[c.request] = fails("The swarm does not have a leader")
+			}
+			e := newScripted(t, answers)
+			must.EqualFor(t, name, fail, e.RemoveRun(t.Context(), testRun) != nil)
+			must.EqualFor(t, name, !fail, e.got("DELETE /containers/record"))
+		}
+	}
+}
+
+// A node of a Swarm is recorded as soon as it has joined, before the nodes are ready.
+func TestJoinedIsCalledAtOnce(t *testing.T) {
+	var joined int
+	e := newScripted(t, map[string]func(http.ResponseWriter){
+		"POST /swarm/init": says(`"n"`),
+		"GET /nodes":       fails("The swarm does not have a leader"),
+	})
+	node := SwarmNode{Engine: e.Engine, Addr: netip.MustParseAddr("192.0.2.1"), Joined: func(context.Context) error {
+		must.True(t, !e.got("GET /nodes"), "called after the nodes were listed")
+		joined++
+		return nil
+	}}
+	must.Fail(t, NewSwarm(t.Context(), Pool{}, node, node), "list its nodes")
+	must.Equal(t, 2, joined)
+}

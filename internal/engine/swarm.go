@@ -25,6 +25,16 @@ const swarmInterval = 20 * time.Millisecond
 type SwarmNode struct {
 	Engine *Engine
 	Addr   netip.Addr
+	// Joined is called as soon as the engine is in the Swarm; it may be nil.
+	Joined func(context.Context) error
+}
+
+// joined calls Joined.
+func (n SwarmNode) joined(ctx context.Context) error {
+	if n.Joined == nil {
+		return nil
+	}
+	return n.Joined(ctx)
 }
 
 // SwarmState is the state of an engine in a Swarm.
@@ -87,6 +97,9 @@ func joinAll(ctx context.Context, pool Pool, manager SwarmNode, workers []SwarmN
 		return nil, manager.Engine.fail(err, "initialise it")
 	}
 	in = append(in, manager)
+	if err := manager.joined(ctx); err != nil {
+		return in, err
+	}
 	got, err := manager.Engine.api.SwarmInspect(ctx, client.SwarmInspectOptions{})
 	if err != nil {
 		return in, manager.Engine.fail(err, "read its join token")
@@ -102,6 +115,9 @@ func joinAll(ctx context.Context, pool Pool, manager SwarmNode, workers []SwarmN
 			return in, w.Engine.fail(err, "join it")
 		}
 		in = append(in, w)
+		if err := w.joined(ctx); err != nil {
+			return in, err
+		}
 	}
 	return in, nil
 }
@@ -201,23 +217,31 @@ func (e *Engine) RecordSwarmID(ctx context.Context, run string) error {
 // belong to that record.
 const swarmStartTolerance = time.Minute
 
-// removeSwarmRecord makes the engine leave the Swarm of a record, and removes the record.
+// removeSwarmRecord makes the engine leave the Swarm of a record, and removes the record, which stays if that fails: gc finds the
+// Swarm only by it. Of a Swarm that may be the user's own, an error tells once.
 func (e *Engine) removeSwarmRecord(ctx context.Context, id, name string, noted int64) error {
 	s, err := e.Swarm(ctx)
 	if err != nil {
 		return err
 	}
+	var told error
 	switch _, node, settled := strings.Cut(name, "-"+partSwarm+"-"); {
 	case s.Node == "" || settled && node != s.Node:
 	case settled:
 		err = e.LeaveSwarm(ctx)
 	case s.Manager:
 		got, inspect := e.api.SwarmInspect(ctx, client.SwarmInspectOptions{})
-		if begun := got.Swarm.CreatedAt; inspect == nil && begun.Sub(time.Unix(noted, 0)).Abs() < swarmStartTolerance {
+		if inspect != nil {
+			return e.fail(inspect, "read when its Swarm was created")
+		}
+		if got.Swarm.CreatedAt.Sub(time.Unix(noted, 0)).Abs() < swarmStartTolerance {
 			err = e.LeaveSwarm(ctx)
 		}
 	default:
-		err = fmt.Errorf("engine %s may still be in a Swarm that a dead run created; if the Swarm is not yours, run docker swarm leave on that machine", e.Name)
+		told = fmt.Errorf("engine %s may still be in a Swarm that a dead run created; if the Swarm is not yours, run docker swarm leave on that machine", e.Name)
 	}
-	return errors.Join(err, e.removeContainer(ctx, id, name))
+	if err != nil {
+		return err
+	}
+	return errors.Join(told, e.removeContainer(ctx, id, name))
 }

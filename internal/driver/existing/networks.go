@@ -143,22 +143,15 @@ func (p swarm) manager(ctx context.Context, create bool) (*host, error) {
 	case !create:
 		return nil, p.lacking(p.a, "Swarm is not active", fmt.Sprintf("run docker swarm init --advertise-addr %s there and the command that it prints on host %s, or use --yes to let tare create a Swarm and remove it again", p.a.Address, p.b.At))
 	}
-	both := []*host{p.a, p.b}
-	for _, s := range both {
+	for _, s := range []*host{p.a, p.b} {
 		if err := s.engine.RecordSwarmIntent(ctx, p.run); err != nil {
 			return nil, err
 		}
 	}
-	err := engine.NewSwarm(ctx, engine.Pool{}, engine.SwarmNode{Engine: p.a.engine, Addr: p.a.Address}, engine.SwarmNode{Engine: p.b.engine, Addr: p.b.Address})
-	if err != nil {
-		return nil, err
+	node := func(s *host) engine.SwarmNode {
+		return engine.SwarmNode{Engine: s.engine, Addr: s.Address, Joined: func(ctx context.Context) error { return s.engine.RecordSwarmID(ctx, p.run) }}
 	}
-	for _, s := range both {
-		if err := s.engine.RecordSwarmID(ctx, p.run); err != nil {
-			return nil, err
-		}
-	}
-	return p.a, nil
+	return p.a, engine.NewSwarm(ctx, engine.Pool{}, node(p.a), node(p.b))
 }
 
 func (p swarm) lacking(s *host, why, fix string) error {

@@ -14,13 +14,15 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/daemon"
+	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/process"
 	"tare/internal/timelimit"
 )
 
-// iptables is a pair of installed programs, in a namespace.
+// iptables is a pair of installed programs, in a namespace of a run.
 type iptables struct {
+	claimed       string // the run's id
 	ns            *linuxnet.NS
 	restore, save string
 }
@@ -39,6 +41,7 @@ func (b gateway) iptablesRules(ctx context.Context, kind string) (rules, error) 
 	if err != nil {
 		return lacks(err)
 	}
+	t.claimed = b.OnLab.Spec.Claim.ID
 	version, err := t.run(ctx, t.restore, "", "--version")
 	if err != nil {
 		return lacks(err)
@@ -130,7 +133,7 @@ func (t iptables) run(ctx context.Context, program, input string, args ...string
 	defer cancel()
 	// Legacy iptables locks a file of the machine; a namespace of its own needs no lock, and an
 	// ordinary user may not create that file.
-	dir, err := os.MkdirTemp("", "tare-iptables-")
+	dir, err := lab.MkdirTemp(t.claimed, "iptables")
 	if err != nil {
 		return "", fmt.Errorf("create a directory for the lock of %s: %w", program, err)
 	}

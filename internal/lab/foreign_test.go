@@ -153,6 +153,14 @@ func TestForeignSlots(t *testing.T) {
 	}
 }
 
+// A temporary file that cannot be created leaves no directory.
+func TestCreateTempFails(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	_, err := lab.CreateTemp("deadbeef", "missing/file")
+	must.Fail(t, err, "missing")
+	must.Equal(t, 0, len(must.Get(os.ReadDir(os.TempDir()))(t)))
+}
+
 // Directories of dead runs are found by their names and removed by their marks, for their user. What has only
 // such a name is named and stays, and nothing is followed out of the temporary directory.
 func TestTemporaryFiles(t *testing.T) {

@@ -28,13 +28,17 @@ func MkdirTemp(run, what string) (string, error) {
 	return dir, nil
 }
 
-// CreateTemp creates a file in such a directory of its own.
+// CreateTemp creates a file in such a directory of its own. On error nothing remains.
 func CreateTemp(run, what string) (*os.File, error) {
 	dir, err := MkdirTemp(run, "file")
 	if err != nil {
 		return nil, err
 	}
-	return os.OpenFile(filepath.Join(dir, what), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, what), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return f, nil
 }
 
 // copySuffix ends the names of the directories that a controller on another machine has placed

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -97,6 +98,7 @@ func (d *folder) openRegular(name string, flag int, perm fs.FileMode) (*os.File,
 	return f, nil
 }
 
+// add appends lines to a file. A write that fails leaves the file as it was, because the next one would continue its last line.
 func (d *folder) add(name string, data []byte) error {
 	sub, _ := path.Split(name)
 	if err := d.makeFolder(sub); err != nil {
@@ -106,15 +108,43 @@ func (d *folder) add(name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
+	size, err := wholeLines(f)
+	if err == nil {
+		if _, err = f.Write(data); err != nil {
+			err = errors.Join(err, f.Truncate(size))
+		}
+	}
 	return errors.Join(err, f.Close())
 }
 
-// openAdding opens an additional file for appending, and creates it if necessary.
+// longestCut is where wholeLines looks for the end of the last whole line, in bytes from the end of the file.
+const longestCut = 64 << 10
+
+// wholeLines removes a last line without its end, which a process that was killed has left, and returns the size of the file. One
+// longer than longestCut stays.
+func wholeLines(f *os.File) (size int64, err error) {
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return 0, err
+	}
+	size = info.Size()
+	end := make([]byte, min(size, longestCut))
+	if _, err := f.ReadAt(end, size-int64(len(end))); err != nil {
+		return 0, err
+	}
+	whole := bytes.LastIndexByte(end, '\n') + 1
+	if whole == len(end) || whole == 0 && size > longestCut {
+		return size, nil
+	}
+	size -= int64(len(end) - whole)
+	return size, f.Truncate(size)
+}
+
+// openAdding opens an additional file for appending and for reading its end, and creates it if necessary.
 func (d *folder) openAdding(name string) (*os.File, error) {
-	f, err := d.openRegular(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := d.openRegular(name, os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return d.openRegular(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+		return d.openRegular(name, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o644)
 	}
 	if err == nil {
 		d.owner.giveFile(f)

@@ -79,9 +79,9 @@ func (d *Dir) WriteFile(name string, data []byte) error {
 	return d.write(name, data)
 }
 
-// AppendFile appends to an additional file and creates it if necessary, with the same
-// rules as WriteFile. A resumed run continues the file of its earlier part. Errors: those
-// of WriteFile; a failed write may leave a part.
+// AppendFile appends whole lines to an additional file and creates it if necessary, with the
+// same rules as WriteFile. A resumed run continues the file of its earlier part, without a last
+// line that was cut when that was killed. Errors: those of WriteFile, which leave the file as it was.
 func (d *Dir) AppendFile(name string, data []byte) error {
 	err := checkName(name)
 	if err == nil {

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -19,6 +21,7 @@ import (
 	"tare/internal/hosts"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
+	"tare/internal/store"
 	"tare/internal/testkit/kubetest"
 	"tare/internal/testkit/synthetic"
 	"tare/internal/testkit/testns"
@@ -97,6 +100,7 @@ func TestScripts(t *testing.T) {
 			"fill":   fill,
 			"many":   many,
 			"plugin": plugin,
+			"clean":  clean,
 		},
 		Setup: func(e *testscript.Env) error {
 			root, err := filepath.Abs("../..")
@@ -156,6 +160,16 @@ func many(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	ts.Check(os.MkdirAll(ts.MkAbs(args[0]), 0o700))
 	ts.Check(synthetic.Many{Shape: synthetic.Shape{Modes: 3, Blocks: 12, Seed: 7}, Runs: runs, Spread: 0.005, Step: step, From: from}.Write(ts.MkAbs(args[0])))
+}
+
+// clean DIR: gc finds nothing of that run, whatever others have left.
+func clean(ts *testscript.TestScript, _ bool, args []string) {
+	var run result.Run
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(filepath.Join(args[0], store.RunFile))), &run))
+	ts.Check(ts.Exec("tare", "gc", "--dry-run"))
+	if found := ts.ReadFile("stdout"); run.ID == "" || strings.Contains(found, run.ID) {
+		ts.Fatalf("of run %q is left:\n%s", run.ID, found)
+	}
 }
 
 // plugin DIR: puts the program where the docker command with that configuration looks

@@ -9,6 +9,7 @@ import (
 	"net"
 	"time"
 
+	"tare/internal/traffic/connection"
 	"tare/internal/traffic/socket"
 )
 
@@ -83,13 +84,13 @@ func (b Bytes) Plus(c Bytes) Bytes { return Bytes{b.Sent + c.Sent, b.Received + 
 
 // pipe is the connection below, as package tls uses it.
 type pipe struct {
-	under socket.Stream
-	ctx   context.Context // a net.Conn has no other way to pass it
-	whole bool            // Read waits until there is something, as a handshake requires
-	now   bool            // Read does not wait
-	ended bool            // by the peer
-	rest  socket.Rest
-	bytes Bytes
+	under  socket.Stream
+	ctx    context.Context // a net.Conn has no other way to pass it
+	whole  bool            // Read waits until there is something, as a handshake requires
+	now    bool            // Read does not wait
+	ended  bool            // by the peer
+	linger connection.Linger
+	bytes  Bytes
 }
 
 // errEnded means that what was sent had no reader until the context ended.
@@ -105,7 +106,7 @@ func (again) Is(target error) bool { return target == socket.ErrAgain } //nolint
 
 func (p *pipe) Read(b []byte) (int, error) {
 	for {
-		if p.rest.Over(p.ctx) {
+		if p.linger.Over(p.ctx) {
 			return 0, p.cause()
 		}
 		read := p.under.Read

@@ -56,8 +56,8 @@ func (s *httpPortable) serve2(ctx context.Context, c socket.Stream, buf []byte) 
 		return nil
 	}
 	c = in
-	var rest socket.Rest
-	for !rest.Over(ctx) {
+	var linger connection.Linger
+	for !linger.Over(ctx) {
 		if err := h.send(ctx, c); err != nil {
 			if _, counted := connection.FailureOf(err); counted || ctx.Err() != nil {
 				return nil

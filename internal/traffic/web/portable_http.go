@@ -293,8 +293,8 @@ func (s *httpPortable) serve(ctx context.Context, c socket.Stream, buf []byte) e
 		return nil
 	}
 	c = in
-	var rest socket.Rest
-	for !rest.Over(ctx) {
+	var linger connection.Linger
+	for !linger.Over(ctx) {
 		n, err := c.Read(buf)
 		switch {
 		case socket.IsAgain(err) && ctx.Err() != nil:

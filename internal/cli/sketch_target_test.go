@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -161,10 +162,14 @@ func loaded(t *testing.T, path string) (result.Run, []result.Trial) {
 	return run, trials
 }
 
-// noneFailed fails the test for each trial that failed.
+// noneFailed fails the test for each trial that failed, but for one whose path held more than it could send in its time: the program
+// repeats it with more.
 func noneFailed(t *testing.T, trials []result.Trial) {
 	t.Helper()
 	for _, tr := range trials {
-		must.True(t, tr.Status != result.TrialFailed, "%s %s in block %d, attempt %d, failed: %s", tr.Mode, tr.Workload, tr.Block, tr.Attempt, tr.Reason)
+		longer := strings.HasPrefix(tr.Reason, "its path holds ") && strings.Contains(tr.Reason, "; it is repeated ") && slices.ContainsFunc(trials, func(o result.Trial) bool {
+			return o.Mode == tr.Mode && o.Workload == tr.Workload && o.Block == tr.Block && o.Attempt > tr.Attempt && o.Status == result.TrialOK
+		})
+		must.True(t, tr.Status != result.TrialFailed || longer, "%s %s in block %d, attempt %d, failed: %s", tr.Mode, tr.Workload, tr.Block, tr.Attempt, tr.Reason)
 	}
 }

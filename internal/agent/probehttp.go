@@ -77,7 +77,7 @@ func askHTTP(conn net.Conn, k *wire.Probe, until time.Time) error {
 	return nil
 }
 
-// readHTTP reads a message, which must be whole at a time.
+// readHTTP reads a message that is whole by a time.
 func readHTTP(conn io.Reader, r *http1.Reader, until time.Time) error {
 	for buf := make([]byte, 4<<10); ; {
 		n, err := conn.Read(buf)

@@ -75,7 +75,7 @@ func TestCoverageUnpaired(t *testing.T) {
 	for range reps {
 		base, modes := m.session(ratio)
 		p := must.Get(Paired(modes[0], base))(t)
-		u := must.Get(Unpaired(modes[0], base))(t)
+		u := must.Get(Unpaired(modes[0], base, nil, nil))(t)
 		paired, apart = paired+p.HalfWidth(0.95)/reps, apart+u.HalfWidth(0.95)/reps
 	}
 	inRange(t, "half-width paired", paired, 0.047, 0.053)
@@ -85,7 +85,7 @@ func TestCoverageUnpaired(t *testing.T) {
 // unpairedHit is 1 if Welch's interval holds the truth.
 func unpairedHit(t *testing.T, x, b []float64, truth float64) float64 {
 	t.Helper()
-	l := must.Get(Unpaired(x, b))(t)
+	l := must.Get(Unpaired(x, b, nil, nil))(t)
 	if lo, hi, ok := l.Interval(0.95); ok && lo <= truth && truth <= hi {
 		return 1
 	}

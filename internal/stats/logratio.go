@@ -164,8 +164,9 @@ func (l LogRatio) Equivalent(margin float64) bool {
 // 1, and there is neither interval nor p. Errors: a side without values, a value that is
 // not finite and positive.
 //
-// If blocks are known use [Paired]: what a block shares does not cancel here.
-func Unpaired(x, b []float64) (LogRatio, error) {
+// If blocks are known use [Paired]: what a block shares does not cancel here. Of values that share set-ups, which are as of
+// [PairedBySetup], each side is summarised as there.
+func Unpaired(x, b []float64, xSetups, bSetups []int) (LogRatio, error) {
 	const what = "compare values with those of the baseline"
 	lx, err := logs(x)
 	if err != nil {
@@ -175,26 +176,7 @@ func Unpaired(x, b []float64) (LogRatio, error) {
 	if err != nil {
 		return LogRatio{}, fmt.Errorf("%s: baseline: %w", what, err)
 	}
-	mx, sx := meanSD(lx)
-	mb, sb := meanSD(lb)
-	l := LogRatio{N: min(len(x), len(b)), Mean: mx - mb}
-	if l.N < 2 {
-		return l, nil
-	}
-	se, df := welch(sx, len(x), sb, len(b))
-	l.SD, l.DF = se*math.Sqrt(float64(l.N)), df
-	return l, nil
-}
-
-// welch is the standard error of the difference of two means of n >= 2 values each, and
-// its degrees of freedom; those of a pooled spread if there is none.
-func welch(sx float64, nx int, sb float64, nb int) (se, df float64) {
-	x, b := float64(nx), float64(nb)
-	se = math.Hypot(sx/math.Sqrt(x), sb/math.Sqrt(b))
-	if se == 0 {
-		return 0, x + b - 2
-	}
-	return se, satterthwaite(sx/math.Sqrt(x)/se, x-1, b-1)
+	return LevelBySetup(lx, xSetups).Over(LevelBySetup(lb, bSetups)), nil
 }
 
 // satterthwaite is the degrees of freedom of a variance that is a sum of two, the

@@ -14,7 +14,7 @@ import (
 // same numbers (t = -1.8608, df = 17.776, p = 0.07939, -3.3654832 to 0.2054832).
 func TestUnpairedKnownAnswer(t *testing.T) {
 	x, b := sleepers()
-	l := must.Get(Unpaired(x, b))(t)
+	l := must.Get(Unpaired(x, b, nil, nil))(t)
 	lo, hi, ok := l.Interval(0.95)
 	must.Require(t, ok && l.N == 10, "%+v", l)
 	near(t, "df", l.DF, 17.776, 5e-4)
@@ -43,11 +43,11 @@ func TestMeanDifference(t *testing.T) {
 }
 
 func TestUnpairedEdges(t *testing.T) {
-	one, err := Unpaired([]float64{2}, []float64{1, 1, 1, 1})
+	one, err := Unpaired([]float64{2}, []float64{1, 1, 1, 1}, nil, nil)
 	must.True(t, err == nil && one.N == 1 && math.IsNaN(one.P()) && Decide(one, 0, 0.05) == CannotTell, "one value: %+v, %v", one, err)
-	same, err := Unpaired([]float64{2, 2}, []float64{2, 2, 2})
+	same, err := Unpaired([]float64{2, 2}, []float64{2, 2, 2}, nil, nil)
 	must.True(t, err == nil && same.P() == 1 && same.DF == 3, "no spread, equal: %+v, %v", same, err)
-	far, err := Unpaired([]float64{4, 4, 4}, []float64{2, 2, 2})
+	far, err := Unpaired([]float64{4, 4, 4}, []float64{2, 2, 2}, nil, nil)
 	must.True(t, err == nil && far.P() == 0 && Decide(far, 0, 0.05) == Different, "no spread, twice: %+v, %v", far, err)
 	const what = "compare values with those of the baseline: "
 	for _, c := range []struct {
@@ -59,7 +59,7 @@ func TestUnpairedEdges(t *testing.T) {
 		{[]float64{1, 0}, []float64{1}, what + "value 2 is 0, not positive"},
 		{[]float64{1}, []float64{1, math.Inf(1)}, what + "baseline: value 2 is +Inf"},
 	} {
-		if _, err := Unpaired(c.x, c.b); text(err) != c.want {
+		if _, err := Unpaired(c.x, c.b, nil, nil); text(err) != c.want {
 			t.Errorf("%q, want %q", text(err), c.want)
 		}
 	}
@@ -72,7 +72,7 @@ func TestUnpairedGrows(t *testing.T) {
 		n := rapid.IntRange(2, 6).Draw(t, "n")
 		value := rapid.Float64Range(1, 3)
 		x, b := rapid.SliceOfN(value, n, n).Draw(t, "x"), rapid.SliceOfN(value, n, n).Draw(t, "b")
-		l, err := Unpaired(x, b)
+		l, err := Unpaired(x, b, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestUnpairedGrows(t *testing.T) {
 			t.Fatalf("%g degrees of freedom of %d and %d values", l.DF, n, n)
 		}
 		alike(t, "degrees of freedom", l.grown(n).DF/float64(2*n-1), l.DF/float64(n-1))
-		back, err := Unpaired(b, x)
+		back, err := Unpaired(b, x, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +107,7 @@ func TestOver(t *testing.T) {
 	}
 	lx := must.Get(Paired(x, ones))(t)
 	lb := must.Get(Paired(b[:7], ones[:7]))(t)
-	want := must.Get(Unpaired(x, b[:7]))(t)
+	want := must.Get(Unpaired(x, b[:7], nil, nil))(t)
 	got := lx.Over(lb)
 	must.Equal(t, want, got, cmpopts.EquateApprox(1e-12, 0))
 	if l := lx.Over(LogRatio{N: 1, Mean: 0.5}); l.N != 1 || !math.IsNaN(l.P()) {

@@ -3,7 +3,6 @@ package changes
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"tare/internal/analysis/identity"
@@ -115,11 +114,7 @@ func changeOf(before, after side, m result.Mode, workload string, metric result.
 		c.Before, c.BeforeCI = verdict.Summary(was)
 		c.After, c.AfterCI = verdict.Summary(own)
 		c.BeforeN, c.AfterN = len(was), len(own)
-		now, known := levelOf(own)
-		then, also := levelOf(was)
-		if c.known = known && also; c.known {
-			c.ratio = now.Over(then)
-		}
+		c.ratio, c.known = verdict.LogRatio(own, was, verdict.PairNone)
 		c.none = verdict.NoneInEither(metric.Better, own, was, verdict.PairNone)
 		c.mayRise, c.mayFall = after.tab.Limited(m.ID, workload, metric), before.tab.Limited(m.ID, workload, metric)
 		return c, true
@@ -135,18 +130,6 @@ func changeOf(before, after side, m result.Mode, workload string, metric result.
 	c.mayRise = after.tab.Limited(m.ID, workload, metric) || before.tab.Limited(m.Baseline, workload, metric)
 	c.mayFall = after.tab.Limited(m.Baseline, workload, metric) || before.tab.Limited(m.ID, workload, metric)
 	return c, true
-}
-
-// levelOf is the mean of the logarithms of a mode's values, of which the set-ups are the replicates. ok is false if a value is 0.
-func levelOf(values []readings.Reading) (l stats.LogRatio, ok bool) {
-	logs := readings.Plain(values)
-	for i, x := range logs {
-		if x <= 0 {
-			return l, false
-		}
-		logs[i] = math.Log(x)
-	}
-	return stats.LevelBySetup(logs, readings.SetupsOf(values)), true
 }
 
 // addedTo is how much more time a mode adds to its baseline than in the earlier run, or takes if it has none: the difference

@@ -53,8 +53,8 @@ func TestAcrossComparesCosts(t *testing.T) {
 	}
 }
 
-// Blocks of one set-up are one replicate of it: a baseline that was made twice in a run has two values, and one that was made once
-// says nothing of another set-up.
+// Blocks of one set-up are one replicate of it: a baseline that was made twice in a run has two values, and a change of one that was
+// made once is indicative.
 func TestAcrossSetups(t *testing.T) {
 	const tiny = 0.01
 	run := func(setups []int, levels ...float64) RunTrials {

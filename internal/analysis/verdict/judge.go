@@ -20,7 +20,7 @@ type Pairing string
 const (
 	// PairBlocks compares the values of each block: noise that its trials share cancels.
 	PairBlocks Pairing = ""
-	// PairNone compares all values of both: Welch's test of the logarithms.
+	// PairNone compares all values of both: Welch's test of the logarithms, of set-ups where blocks share some.
 	PairNone Pairing = "none"
 )
 
@@ -302,7 +302,7 @@ func LogRatio(own, base []readings.Reading, pairing Pairing) (stats.LogRatio, bo
 	var l stats.LogRatio
 	var err error
 	if pairing == PairNone {
-		l, err = stats.Unpaired(readings.Plain(own), readings.Plain(base))
+		l, err = stats.Unpaired(readings.Plain(own), readings.Plain(base), readings.SetupsOf(own), readings.SetupsOf(base))
 	} else {
 		l, err = stats.PairedBySetup(readings.InBoth(own, base))
 	}

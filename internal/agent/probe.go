@@ -348,12 +348,21 @@ func CheckForwarded(ctx context.Context, client, server *Client, host string, li
 	return checkProbe(ctx, client, server, wire.Probe{Network: "http", Host: host}, listen, dial, wait)
 }
 
-func checkProbe(ctx context.Context, client, server *Client, k wire.Probe, listen, dial netip.AddrPort, wait time.Duration) (Reachability, error) {
+// newToken is what a probe shows that it is one by.
+func newToken() (string, error) {
 	raw := make([]byte, 16)
 	if _, err := rand.Read(raw); err != nil {
-		return Reachability{}, fmt.Errorf("create a probe token: %w", err)
+		return "", fmt.Errorf("create a probe token: %w", err)
 	}
-	k.Address, k.Token = listen.String(), hex.EncodeToString(raw)
+	return hex.EncodeToString(raw), nil
+}
+
+func checkProbe(ctx context.Context, client, server *Client, k wire.Probe, listen, dial netip.AddrPort, wait time.Duration) (Reachability, error) {
+	token, err := newToken()
+	if err != nil {
+		return Reachability{}, err
+	}
+	k.Address, k.Token = listen.String(), token
 	reply, err := server.call(ctx, wire.Request{Op: wire.OpProbeListen, Probe: &k, Wait: wait + time.Second})
 	if err != nil {
 		return Reachability{}, &ListenError{err}

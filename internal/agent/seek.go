@@ -34,36 +34,44 @@ type Sought struct {
 // Seek makes the client begin a request to an address each millisecond, until a server that answers with the token's tag has answered one,
 // for at most wait.
 func Seek(ctx context.Context, client *Client, dial netip.AddrPort, token string, wait time.Duration) (Sought, error) {
-	asked := time.Now()
-	reply, err := client.call(ctx, wire.Request{Op: wire.OpSeek, Probe: &wire.Probe{Network: "http", Address: dial.String(), Token: token, Host: dial.String()}, Wait: wait})
-	answered := time.Now()
+	s, first, err := client.search(ctx, wire.OpSeek, dial, token, wait)
 	if err != nil {
-		return Sought{}, errors.Join(err, client.Err())
+		return Sought{}, err
 	}
-	s := reply.Sought
-	if s == nil || s.Connected < 0 || s.FirstByte < s.Connected || s.Whole < s.FirstByte {
-		return Sought{}, fmt.Errorf("the agent says of its search %+v: out of order (a bug)", s)
-	}
-	// The request and its reply take equally long, as far as is known.
-	first := asked.Add(max(0, answered.Sub(asked)-s.Whole) / 2)
 	return Sought{First: first, Connected: first.Add(s.Connected), FirstByte: first.Add(s.FirstByte), Whole: first.Add(s.Whole), Attempts: s.Attempts}, nil
 }
 
-// seek is Seek at the agent.
-func seek(ctx context.Context, req wire.Request) wire.Reply {
+// search asks the client for a search, and returns its result with when the first attempt began.
+func (c *Client) search(ctx context.Context, op wire.Op, dial netip.AddrPort, token string, wait time.Duration) (wire.Sought, time.Time, error) {
+	asked := time.Now()
+	reply, err := c.call(ctx, wire.Request{Op: op, Probe: &wire.Probe{Network: "http", Address: dial.String(), Token: token, Host: dial.String()}, Wait: wait})
+	answered := time.Now()
+	if err != nil {
+		return wire.Sought{}, asked, errors.Join(err, c.Err())
+	}
+	s := reply.Sought
+	if s == nil || s.Connected < 0 || s.FirstByte < s.Connected || s.Whole < s.FirstByte {
+		return wire.Sought{}, asked, fmt.Errorf("the agent says of its search %+v: out of order (a bug)", s)
+	}
+	// The request and its reply take equally long, as far as is known.
+	return *s, asked.Add(max(0, answered.Sub(asked)-s.Whole) / 2), nil
+}
+
+// search searches at the agent. late is the error of one that took too long, about an address and a time.
+func search(ctx context.Context, req wire.Request, late string, find func(context.Context, wire.Probe) (wire.Sought, error)) wire.Reply {
 	if req.Probe == nil || req.Probe.Token == "" {
 		return wire.Reply{ID: req.ID, Error: "a search without an address or a token"}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, req.Wait, fmt.Errorf("no answer from %s within %s", req.Probe.Address, req.Wait))
+	ctx, cancel := context.WithTimeoutCause(ctx, req.Wait, fmt.Errorf(late, req.Probe.Address, req.Wait))
 	defer cancel()
-	s, err := sought(ctx, *req.Probe)
+	s, err := find(ctx, *req.Probe)
 	if err != nil {
 		return errorReply(req.ID, err)
 	}
 	return wire.Reply{ID: req.ID, Sought: &s}
 }
 
-// sought begins attempts until one is answered.
+// sought is Seek at the agent: it begins attempts until one is answered.
 func sought(ctx context.Context, k wire.Probe) (wire.Sought, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var open sync.WaitGroup

@@ -201,7 +201,10 @@ func (s *server) handle(ctx context.Context, req wire.Request) {
 		go func() { _ = s.send(probe(ctx, req)) }()
 		return
 	case wire.OpSeek:
-		go func() { _ = s.send(seek(ctx, req)) }()
+		go func() { _ = s.send(search(ctx, req, "no answer from %s within %s", sought)) }()
+		return
+	case wire.OpLapse:
+		go func() { _ = s.send(search(ctx, req, "%s "+stillAnswers+" after %s", lapsed)) }()
 		return
 	default:
 		reply.Error = fmt.Sprintf("unknown request %q", req.Op)

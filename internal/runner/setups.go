@@ -34,7 +34,7 @@ func (r *measurement) runSetUp(ctx context.Context, tr *trialRun) {
 
 func (r *measurement) timeSetUp(ctx context.Context, tr *trialRun) error {
 	s := tr.tested
-	removed := s.clock
+	removed, had := s.clock, s.clock.Steps()
 	if err := s.takeDown(); err != nil {
 		return fmt.Errorf("cannot take the mode down to set it up again: %w", err)
 	}
@@ -50,7 +50,7 @@ func (r *measurement) timeSetUp(ctx context.Context, tr *trialRun) error {
 	if err != nil {
 		return err
 	}
-	tr.setUp, tr.out.SetupSteps = &took, steps(removed.Steps(), probe.Clock.Steps())
+	tr.setUp, tr.out.SetupSteps = &took, steps(had, removed.Steps(), probe.Clock.Steps())
 	return r.proveSetUp(ctx, tr, probe)
 }
 
@@ -100,16 +100,22 @@ func (r *measurement) exchange(ctx context.Context, tr *trialRun) (client, serve
 	return t.Run(ctx)
 }
 
-// steps are the steps of a set-up with those by which the one before was removed, in seconds.
-func steps(removed, setUp map[string]time.Duration) map[string]float64 {
+// steps are the steps of a set-up in seconds, with those by which the one before was removed: what its clock has now and had not.
+func steps(had, has, setUp map[string]time.Duration) map[string]float64 {
 	var out map[string]float64
-	for _, of := range []map[string]time.Duration{removed, setUp} { // the newer replaces what both have
-		for name, took := range of {
-			if out == nil {
-				out = map[string]float64{}
-			}
-			out[name] = took.Seconds()
+	add := func(name string, took time.Duration) {
+		if out == nil {
+			out = map[string]float64{}
 		}
+		out[name] = took.Seconds()
+	}
+	for name, took := range has {
+		if _, of := had[name]; !of {
+			add(name, took)
+		}
+	}
+	for name, took := range setUp {
+		add(name, took)
 	}
 	return out
 }

@@ -17,7 +17,7 @@ import (
 type PolicySpec struct {
 	Run, Namespace, Name string            // their names begin with Name, and their part is Name
 	Selector             map[string]string // of the pods that they select
-	Count                int               // of those that allow only addresses for documentation
+	Count                int               // of those that allow only addresses for documentation; with Open it may be 0
 	// Open is the port over TCP that alone is open in the selected pods, to everyone; 0 for all ports. The policies then leave alone what
 	// pods send: some networks let a packet pass whose sender may send it, whatever its receiver may receive.
 	Open uint16
@@ -32,7 +32,7 @@ func (p PolicySpec) part() string { return LabelRun + "=" + p.Run + "," + LabelP
 // and its name is the last, because networks check policies in the order of their names. A cluster
 // whose network has no policies ignores them.
 func (c *Cluster) CreatePolicies(ctx context.Context, spec PolicySpec) error {
-	if spec.Count == 0 {
+	if spec.Count == 0 && spec.Open == 0 {
 		return nil
 	}
 	create := func(suffix string, from api.NetworkPolicyIngressRule, to api.NetworkPolicyEgressRule) error {

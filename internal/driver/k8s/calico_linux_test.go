@@ -52,6 +52,7 @@ func TestCalico(t *testing.T) {
 			})
 		}
 		t.Run("policies", func(t *testing.T) { checkPolicies(t, c, d, run) })
+		t.Run("set-up", func(t *testing.T) { checkSetUpTimed(t, d, run, "k8s/service", true) })
 		denied(t)
 		t.Run("direct", func(t *testing.T) {
 			c.Kubectl(t, "", "patch", "ippools.crd.projectcalico.org", "pods", "--type=merge", "-p", `{"spec": {"vxlanMode": "CrossSubnet"}}`)

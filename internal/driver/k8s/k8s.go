@@ -35,10 +35,11 @@ type Options struct {
 // Driver builds modes on two nodes of a cluster, or on one.
 type Driver struct {
 	options  Options
-	mu       sync.Mutex // guards cluster, nodes and made
+	mu       sync.Mutex // guards cluster, nodes, made and policies
 	cluster  *kube.Cluster
 	nodes    []kube.Node
 	made     map[string]bool // runs whose namespaces exist
+	policies string          // why the effect of a network policy cannot be timed, empty if nothing is known against it
 	sessions *remote.Sessions
 }
 

@@ -184,7 +184,7 @@ func TestFlannel(t *testing.T) {
 		for _, mode := range []string{"k8s/hostnet", "k8s/service"} {
 			t.Run("set-up of "+mode, func(t *testing.T) {
 				t.Parallel()
-				checkSetUpTimed(t, d, run, mode)
+				checkSetUpTimed(t, d, run, mode, false)
 			})
 		}
 		for _, o := range []driver.Order{

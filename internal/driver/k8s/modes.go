@@ -65,7 +65,10 @@ func (p *path) service(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return p.throughService(ctx, 1, client, server, s)
+		if err := p.throughService(ctx, 1, client, server, s); err != nil {
+			return err
+		}
+		return p.timePolicy(ctx, client, server)
 	}
 	return p.eachPair(ctx, func(pair int, ends []*endpoint) error {
 		s, err := p.pods.newService(ctx, ends[1], kube.ServiceSpec{})

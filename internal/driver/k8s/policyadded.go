@@ -16,7 +16,7 @@ import (
 // addedPolicies is how many network policies select the pods in the event, besides the one that lets the traffic pass.
 const addedPolicies = 100
 
-// closedPort is one that no workload uses.
+// closedPort is one that no workload uses and network policies close.
 const closedPort = pathspec.FirstPort + 4096
 
 // policyAdded lets network policies select the pods of the mode, which leave the port of the workloads open and no other. That the

@@ -34,9 +34,9 @@ func exchanges(kind string) study.Workload {
 func TestFaultsLossyExchanges(t *testing.T) {
 	t.Parallel()
 	needNFT(t)
-	// Every 97th packet: a number that the packets of a connection do not divide, so that it is not always the same of them.
+	// Every 13th packet: a number that the packets of a connection do not divide, so that it is not always the same of them.
 	_, trials := runStudy(t.Context(), t, spoiled{spoil: func(l *lab.Lab) error {
-		return nft(l.B.NS, "table inet spoil {\nchain c { type filter hook forward priority 10; policy accept; numgen inc mod 97 0 counter drop; }\n}\n")
+		return nft(l.B.NS, "table inet spoil {\nchain c { type filter hook forward priority 10; policy accept; numgen inc mod 13 0 counter drop; }\n}\n")
 	}}, []string{"netns/published"}, func(s *study.Study) {
 		s.Workloads = []study.Workload{exchanges("tcp_rr"), exchanges("tcp_crr"), exchanges("udp_rr")}
 		// Most slices end with a lost packet, for which the flow waits 200 ms or 1 s. Five that are sent again are a loss, which those

@@ -99,8 +99,8 @@ func TestFaultsEventsOfALab(t *testing.T) {
 				t.Errorf("%s of %s: %+v, %v", tr.Workload, tr.Mode, e, tr.Metrics)
 			}
 		case driver.PolicyAdded:
-			delete(e.Failed, "not answered in the trial") // the last ones, on a busy machine
-			if e.Changed["b/policy.rules"] != 1000 || e.Changed["b/policy.passed_packets"] == 0 || len(e.Failed) > 0 || tr.Metrics["loss_ratio"] > 0.3 || tr.Metrics[result.ConnectionsLost] != 0 {
+			delete(e.Failed, "not answered in the trial") // the last ones, on a busy machine; half of all if nothing passed after the event
+			if e.Changed["b/policy.rules"] != 1000 || e.Changed["b/policy.passed_packets"] == 0 || len(e.Failed) > 0 || tr.Metrics["loss_ratio"] > 0.4 || tr.Metrics[result.ConnectionsLost] != 0 {
 				t.Errorf("%s of %s: %+v, %v", tr.Workload, tr.Mode, e, tr.Metrics)
 			}
 		}
@@ -192,7 +192,7 @@ func TestEventsThatFail(t *testing.T) {
 		undone.Store(0)
 		c.event.Name, c.event.Title = "happening", "something happens"
 		w := scheduled("http", c.event.Name)
-		w.Duration = quantity.Duration(time.Second + 3*c.limit) // the event is in its middle
+		w.Duration = quantity.Duration(3*time.Second + 3*c.limit) // the event is in its middle
 		run, trials := runAs(t.Context(), t, eventful{event: c.event}, []string{"host"}, func(s *study.Study) { s.Workloads = []study.Workload{w} }, nil,
 			func(cfg runner.Config) runner.Config { return runner.WithEventLimit(cfg, c.limit) })
 		m := modeOf(t, run, "host")

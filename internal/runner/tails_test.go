@@ -20,7 +20,7 @@ import (
 )
 
 // On one path a request is lost every two seconds, which TCP sends again after one. Requests of the tail pass that are due
-// meanwhile wait: the 99.9th percentile is that second, less a few thousandths. Load can lengthen it, but not shorten it.
+// meanwhile wait: the 99.9th percentile is that second, less a few thousandths. Load can lengthen it, up to all of a trial, but not shorten it.
 // Without the pass the percentile of the closed loop has no verdict, and says why.
 func TestTailPassOnALab(t *testing.T) {
 	needNFT(t)
@@ -36,7 +36,7 @@ func TestTailPassOnALab(t *testing.T) {
 			ctx, end := context.WithCancel(t.Context())
 			defer end()
 			var measured atomic.Int32
-			run, _ := runStudy(ctx, t, spoiled{spoil: func(l *lab.Lab) error {
+			run, trials := runStudy(ctx, t, spoiled{spoil: func(l *lab.Lab) error {
 				if strings.Contains(l.Spec.Label, "published") {
 					published = l
 				}
@@ -67,7 +67,11 @@ func TestTailPassOnALab(t *testing.T) {
 				must.Contain(t, c.Unjudged, "it needs the tail pass (--tails)")
 				return
 			}
-			must.True(t, c.Tail != nil && c.Tail.Rate > 0 && c.Tail.Exchanges != 0 && c.Value != nil && *c.Value >= 0.97 && *c.Value <= 3,
+			longest := 0.0
+			for _, tr := range trials {
+				longest = max(longest, tr.Elapsed)
+			}
+			must.True(t, c.Tail != nil && c.Tail.Rate > 0 && c.Tail.Exchanges != 0 && c.Value != nil && *c.Value >= 0.97 && *c.Value <= longest,
 				"with the pass: %+v, value %v, %+v", c, c.Value, c.Tail)
 		})
 	}

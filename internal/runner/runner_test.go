@@ -157,6 +157,14 @@ func outcomes(trials []result.Trial) (out []string) {
 	return out
 }
 
+// inLastForm are the trials of a run without those that the program repeats in another form, with longer slices or in one piece: on a
+// busy machine a path may seem slow.
+func inLastForm(trials []result.Trial) []result.Trial {
+	return slices.DeleteFunc(slices.Clone(trials), func(tr result.Trial) bool {
+		return strings.Contains(tr.Reason, "; it is repeated with slices of ") || strings.Contains(tr.Reason, "; it is repeated in one piece")
+	})
+}
+
 func modeOf(t *testing.T, run result.Run, id string) result.Mode {
 	t.Helper()
 	i := slices.IndexFunc(run.Modes, func(m result.Mode) bool { return m.ID == id })
@@ -183,10 +191,11 @@ func TestRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			run, trials := runStudy(t.Context(), t, netns.Driver{}, []string{"host", c.mode}, c.change, nil)
-			must.Require(t, run.Status == result.RunComplete && len(trials) == c.trials && run.Trials == (result.Tally{OK: c.trials}),
+			last := inLastForm(trials)
+			must.Require(t, run.Status == result.RunComplete && len(last) == c.trials && run.Trials == (result.Tally{OK: c.trials, Failed: len(trials) - len(last)}),
 				"status %s, trials %v", run.Status, outcomes(trials))
-			for _, tr := range trials {
-				must.True(t, len(tr.Series.Values) == c.intervals && tr.Client != nil && tr.Client.Congestion == "reno" && len(tr.Counters) >= 4,
+			for _, tr := range last {
+				must.True(t, (len(tr.Series.Values) == c.intervals || len(last) < len(trials)) && tr.Client != nil && tr.Client.Congestion == "reno" && len(tr.Counters) >= 4,
 					"trial %d has %d intervals: %+v", tr.Seq, len(tr.Series.Values), tr)
 				if m := tr.Machine; !(m["cpu_time"] > 0) || !(m["cpu_time"] <= m["clock_elapsed"]) || !(m["cpu_time"] >= tr.Traffic) {
 					t.Errorf("trial %d: CPU time of %g s, of %g with traffic, in %g", tr.Seq, m["cpu_time"], tr.Traffic, m["clock_elapsed"])
@@ -301,15 +310,16 @@ func TestInterrupted(t *testing.T) {
 	heard := map[string]int{}
 	var trial live.TrialStarted
 	run, trials := runStudy(ctx, t, netns.Driver{}, []string{"host", "netns/bridge"}, func(s *study.Study) {
-		s.Workloads[0].Duration, s.Workloads[0].Slice = quantity.Duration(10*time.Minute), quantity.Duration(20*time.Millisecond)
+		s.Workloads[0].Duration, s.Workloads[0].Slice = quantity.Duration(10*time.Minute), quantity.Duration(100*time.Millisecond)
 	}, func(e live.Event) {
 		switch e := e.(type) {
 		case live.TrialStarted:
 			trial = e
 		case live.Progress:
-			if heard[e.Mode]++; e.Workload != trial.Workload || e.Unit != "1/s" || e.Rate <= 0 || e.Elapsed <= 0 {
-				t.Errorf("progress %+v during %+v", e, trial)
+			if e.Rate > 0 { // it is 0 where an end got no CPU
+				heard[e.Mode]++
 			}
+			must.True(t, e.Workload == trial.Workload && e.Unit == "1/s" && e.Rate >= 0 && e.Elapsed > 0, "progress %+v during %+v", e, trial)
 			if heard["host"] >= 2 && heard["netns/bridge"] >= 2 {
 				enough()
 			}
@@ -349,8 +359,7 @@ func TestParametersReachTheTraffic(t *testing.T) {
 			s.Workloads = append(s.Workloads, load)
 		}
 	}, nil)
-	// A trial whose slices are too short for the round trips of a busy machine is repeated.
-	trials = slices.DeleteFunc(trials, func(tr result.Trial) bool { return strings.Contains(tr.Reason, "it is repeated with slices of ") })
+	trials = inLastForm(trials)
 	must.Require(t, run.Trials.OK == len(trials) && len(trials) >= len(specs), "of %d workloads: %v", len(specs), outcomes(trials))
 	for _, tr := range trials {
 		for _, e := range []*result.End{tr.Client, tr.Server} {

@@ -23,7 +23,7 @@ import (
 func here(do func() error) error { return do() }
 
 func addresses(port uint16) []netip.AddrPort {
-	return []netip.AddrPort{netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port)}
+	return []netip.AddrPort{netip.AddrPortFrom(netip.MustParseAddr("127.0.0.83"), port)}
 }
 
 // follow is a probe of a set-up of two processes of this host.
@@ -39,9 +39,10 @@ func follow(t *testing.T, listen, dial uint16, change func(*Probe)) *Probe {
 	return p
 }
 
+// freePort is a port that nothing listens on. No other program of this machine takes it meanwhile: theirs are at other addresses.
 func freePort(t *testing.T) uint16 {
 	t.Helper()
-	l := must.Get(net.Listen("tcp4", "127.0.0.1:0"))(t)
+	l := must.Get(net.Listen("tcp4", "127.0.0.83:0"))(t)
 	defer l.Close()
 	return l.Addr().(*net.TCPAddr).AddrPort().Port()
 }
@@ -68,7 +69,7 @@ func TestServerLate(t *testing.T) {
 // A process that accepts connections before the server does has answered the SYN, not the request.
 func TestAcceptedByAnother(t *testing.T) {
 	at := freePort(t)
-	front := must.Get(net.Listen("tcp4", "127.0.0.1:0"))(t)
+	front := must.Get(net.Listen("tcp4", "127.0.0.83:0"))(t)
 	defer front.Close()
 	const closed = 3
 	var accepted atomic.Int64
@@ -84,7 +85,7 @@ func TestAcceptedByAnother(t *testing.T) {
 			}
 			go func() {
 				defer c.Close()
-				to, err := net.Dial("tcp4", netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), at).String())
+				to, err := net.Dial("tcp4", netip.AddrPortFrom(netip.MustParseAddr("127.0.0.83"), at).String())
 				if err != nil {
 					return
 				}

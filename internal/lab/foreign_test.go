@@ -21,6 +21,7 @@ import (
 	"tare/internal/runid"
 	"tare/internal/testkit/drivertest"
 	"tare/internal/testkit/must"
+	"tare/internal/timelimit"
 )
 
 // nobody is an ordinary user.
@@ -101,7 +102,7 @@ func fakeAgent(t *testing.T, user uint32, run string) {
 		in.Close()
 		_ = cmd.Wait()
 	})
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(timelimit.Scaled(10 * time.Second)); ; time.Sleep(5 * time.Millisecond) {
 		children, err := linuxnet.Children(cmd.Process.Pid)
 		if err == nil && len(children) == 1 {
 			line, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(children[0]), "cmdline"))

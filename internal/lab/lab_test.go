@@ -26,6 +26,7 @@ import (
 	"tare/internal/testkit/drivertest"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
+	"tare/internal/timelimit"
 )
 
 func TestMain(m *testing.M) { drivertest.MainInNamespaces(m) }
@@ -107,7 +108,7 @@ func TestHostsReachEachOther(t *testing.T) {
 		}))
 		defer listener.Close()
 		err := l.A.NS.Do(func() error {
-			c, err := net.DialTimeout("tcp", listener.Addr().String(), 5*time.Second)
+			c, err := net.DialTimeout("tcp", listener.Addr().String(), timelimit.Scaled(5*time.Second))
 			if err == nil {
 				c.Close()
 			}
@@ -207,7 +208,7 @@ func orphan(t *testing.T, run string) int {
 	const script = `(exec -a tare "$0" agent --run "$1" <>"$2" >/dev/null 2>&1 & echo $!)`
 	out := must.Get(exec.Command("bash", "-c", script, exe, run, in.Name()).Output())(t)
 	pid := must.Get(strconv.Atoi(strings.TrimSpace(string(out))))(t)
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(timelimit.Scaled(10 * time.Second)); ; time.Sleep(10 * time.Millisecond) {
 		line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
 		if err == nil && strings.HasPrefix(string(line), "tare\x00agent\x00") {
 			return pid
@@ -240,7 +241,7 @@ func TestLeftovers(t *testing.T) {
 			must.Equal(t, nil, l.Remove())
 		}
 	}
-	for deadline := time.Now().Add(10 * time.Second); syscall.Kill(pid, 0) == nil; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(timelimit.Scaled(10 * time.Second)); syscall.Kill(pid, 0) == nil; time.Sleep(10 * time.Millisecond) {
 		must.Require(t, !time.Now().After(deadline), "the stuck agent %d is still there", pid)
 	}
 	if names, _ := linuxnet.Pinned(lab.Prefix + dead.ID); len(names) > 0 {
@@ -276,7 +277,7 @@ func TestGuestOfDeadRun(t *testing.T) {
 		out := must.Get(exec.Command("bash", "-c", script, qemu, name).Output())(t)
 		pid := must.Get(strconv.Atoi(strings.TrimSpace(string(out))))(t)
 		t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
-		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		for deadline := time.Now().Add(timelimit.Scaled(10 * time.Second)); ; time.Sleep(10 * time.Millisecond) {
 			line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
 			if args := strings.Split(string(line), "\x00"); err == nil && strings.HasPrefix(filepath.Base(args[0]), "qemu-system-") && slices.Contains(args, name) {
 				return pid
@@ -289,7 +290,7 @@ func TestGuestOfDeadRun(t *testing.T) {
 	of := slices.DeleteFunc(found, func(l lab.Leftover) bool { return l.Run != dead.ID })
 	must.Require(t, len(of) == 1 && of[0].What == "process "+strconv.Itoa(ours), "found %+v, want process %d alone", of, ours)
 	must.Do(t, of[0].Remove())
-	for deadline := time.Now().Add(10 * time.Second); running(ours); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(timelimit.Scaled(10 * time.Second)); running(ours); time.Sleep(10 * time.Millisecond) {
 		must.Require(t, !time.Now().After(deadline), "QEMU, process %d, is still there", ours)
 	}
 	must.True(t, running(other), "somebody else's QEMU was ended")

@@ -20,6 +20,7 @@ import (
 	"tare/internal/testkit/drivertest"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
+	"tare/internal/timelimit"
 )
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
@@ -33,7 +34,7 @@ func spec(t *testing.T) guest.Spec {
 }
 
 // endTimeout bounds what takes a moment on an idle machine.
-const endTimeout = time.Minute
+func endTimeout() time.Duration { return timelimit.Scaled(time.Minute) }
 
 // A guest boots, sets up its network as requested, runs programs, reports how they exited, reports
 // its network stack, and powers itself off when its port is closed.
@@ -78,7 +79,7 @@ func TestBoot(t *testing.T) {
 		}
 	}
 	conn := must.Get(m.In("").Launch(t.Context(), agent.Arguments(s.Run, "a/vm")...))(t)
-	ctx, cancel := context.WithTimeout(t.Context(), endTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), endTimeout())
 	defer cancel()
 	if err := conn.Close(ctx); err != nil || conn.ExitReason() == "" {
 		t.Errorf("a process whose stdin ended: %q, %v", conn.ExitReason(), err)
@@ -86,7 +87,7 @@ func TestBoot(t *testing.T) {
 	m.HangUp()
 	select {
 	case <-m.Ended():
-	case <-time.After(endTimeout):
+	case <-time.After(endTimeout()):
 		t.Errorf("the guest still runs: %s", m.Console())
 	}
 }

@@ -32,6 +32,7 @@ import (
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/studytest"
 	"tare/internal/testkit/testneed"
+	"tare/internal/timelimit"
 	"tare/internal/traffic"
 	"tare/internal/warning"
 )
@@ -301,7 +302,7 @@ func (g *sshGuest) left(t *testing.T) string {
 func (g *sshGuest) gone(t *testing.T) {
 	t.Helper()
 	var now string
-	for until := time.Now().Add(30 * time.Second); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+	for until := time.Now().Add(timelimit.Scaled(30 * time.Second)); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
 		if now = g.left(t); now == "" {
 			return
 		}
@@ -310,17 +311,17 @@ func (g *sshGuest) gone(t *testing.T) {
 }
 
 // powerTimeout bounds the time until the loss of a machine ends a trial. ssh notices after 20 s.
-const powerTimeout = 90 * time.Second
+func powerTimeout() time.Duration { return timelimit.Scaled(90 * time.Second) }
 
 // losesPower switches the guest off while a trial runs.
 func (g *sshGuest) losesPower(t *testing.T, s *drivertest.Setup) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), powerTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), powerTimeout())
 	defer cancel()
 	listen, dial, err := s.Path.Pairs[0].Server.Reach(false)
 	must.Do(t, err)
 	p := drivertest.Params("tcp_rr")
-	p.Duration, p.Progress = powerTimeout, traffic.MinProgressInterval
+	p.Duration, p.Progress = powerTimeout(), traffic.MinProgressInterval
 	client, server := p, p
 	client.Address, server.Address = dial.String(), listen.String()
 	running := make(chan struct{})

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -37,7 +38,7 @@ func TestGuestFullTracking(t *testing.T) {
 	needGuest(t, "the size of connection tracking")
 	var host *linuxnet.NS
 	filled := make(chan struct{})
-	fill := func() {
+	fill := sync.OnceFunc(func() { // not again if the trial is repeated
 		defer close(filled)
 		for until := time.Now().Add(timelimit.Scaled(20 * time.Second)); time.Now().Before(until); time.Sleep(time.Millisecond) {
 			if s, err := host.Links().Stats("eth0"); err != nil || s.RxPackets < 500 {
@@ -48,7 +49,7 @@ func TestGuestFullTracking(t *testing.T) {
 			return
 		}
 		t.Error("the trial had too few packets")
-	}
+	})
 	w := datagrams(func(w *study.Workload) { w.Flows, w.Rate, w.Duration = 16, 10e6, quantity.Duration(5*time.Second) })
 	tr := lose(t, "netns/published", w, nil, func(l *lab.Lab) error {
 		host = l.B.NS

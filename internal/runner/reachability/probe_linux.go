@@ -106,7 +106,7 @@ func (p *Probe) probe(client, server driver.InStack, listen, dial []netip.AddrPo
 		return err
 	}
 	p.result.ends.client, err = c.take()
-	p.result.ends.attempt = c.won
+	p.result.ends.attempt, p.result.ends.others = c.won, c.others
 	return err
 }
 
@@ -256,6 +256,7 @@ type connector struct {
 	seen    seen
 	won     uint64
 	winner  int // file descriptor, 0 for none
+	others  int // attempts that were pending when the winner was answered
 }
 
 func (c *connector) run(ctx context.Context) error {
@@ -368,6 +369,7 @@ func (c *connector) proceed(a *attempt, now time.Time) bool {
 
 // closeOthers closes all attempts but the one that was answered.
 func (c *connector) closeOthers() {
+	c.others = len(c.pending)
 	for _, a := range c.pending {
 		_ = unix.Close(a.fd) // nothing is expected of it
 	}
@@ -389,7 +391,12 @@ type ends struct {
 	client  *net.TCPConn
 	server  *listener
 	attempt uint64
+	others  int // attempts that were closed when this one was answered
 }
+
+// otherSegments is the most packets that one end of such an attempt may still send during the exchange: that of the client SYN, ACK, a request,
+// FIN, and RST for a late answer. Hundreds of them may wait for a neighbour to be resolved, and a busy machine answers them late.
+const otherSegments = 5
 
 func (e ends) exchange(ctx context.Context) (client, server traffic.Report, err error) {
 	if e.client == nil {
@@ -406,7 +413,8 @@ func (e ends) exchange(ctx context.Context) (client, server traffic.Report, err 
 			return client, server, err
 		}
 	}
-	out, in := make([]byte, messageSize), make([]byte, messageSize)
+	size := messageSize * (1 + e.others/messages) // so that they are much more than what the other attempts may add
+	out, in := make([]byte, size), make([]byte, size)
 	for range messages {
 		_, err = e.client.Write(out)
 		if err == nil {
@@ -421,8 +429,10 @@ func (e ends) exchange(ctx context.Context) (client, server traffic.Report, err 
 		if err != nil {
 			return client, server, err
 		}
-		r := traffic.Report{End: result.End{Sent: messages * messageSize, Received: messages * messageSize}, Messages: messages,
+		r := traffic.Report{End: result.End{Sent: int64(messages * size), Received: int64(messages * size)}, Messages: messages,
 			TCP: traffic.TCP{Wire: after.Wire - before[i].Wire, Segments: after.Segments - before[i].Segments}}
+		r.TCP.Wire += uint64(e.others * len(response(tag{}, 0))) //nolint:gosec // a request is shorter than its response
+		r.TCP.Segments += uint64(e.others * otherSegments)       //nolint:gosec // not negative
 		if i == 0 {
 			client = r
 		} else {

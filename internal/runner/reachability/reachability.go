@@ -18,7 +18,7 @@ import (
 // Step is the time between two attempts to connect: by so much the times may be late.
 const Step = time.Millisecond
 
-// The traffic on the first connection that was answered, after the set-up: so many messages of that size to the server, each of which
+// The traffic on the first connection that was answered, after the set-up: so many messages of at least that size to the server, each of which
 // it sends back. A process that forwards them is then busy for long enough to be seen.
 const (
 	messages    = 64

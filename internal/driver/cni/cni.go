@@ -49,8 +49,9 @@ type Driver struct {
 	// a stranger's, and plugins are executed with the user's rights: what it names must be
 	// below one of these, or below one of the directories of NETCONFPATH and CNI_PATH.
 	Trusted []string
-	// limit is how long a plugin may take; 0 is pluginTimeout. Tests shorten it.
-	limit time.Duration
+	// limit is how long a plugin may take, and within how long datagrams may take to cross a path; 0 is pluginTimeout, or crossTimeout. Tests
+	// shorten them where they are waited for.
+	limit, within time.Duration
 }
 
 // rows are the modes of this package, each with its kind: the mode without its parameter.

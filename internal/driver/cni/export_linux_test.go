@@ -2,9 +2,9 @@ package cni
 
 import "time"
 
-// Limited is a driver whose plugins may take at most so long.
-func Limited(d Driver, limit time.Duration) Driver {
-	d.limit = limit
+// Limited is a driver whose plugins may take at most so long, and datagrams at most within to cross a path; 0 is the default.
+func Limited(d Driver, limit, within time.Duration) Driver {
+	d.limit, d.within = limit, within
 	return d
 }
 

@@ -57,7 +57,7 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 	}
 	p := &path{
 		Path: base,
-		kind: kind, id: idOf(o.Lab.Label), within: d.limit, routed: map[*side][]string{}, known: map[string]bool{}, seen: map[*linuxnet.NS][]string{},
+		kind: kind, id: idOf(o.Lab.Label), within: d.within, routed: map[*side][]string{}, known: map[string]bool{}, seen: map[*linuxnet.NS][]string{},
 	}
 	p.AtClose(p.detach)
 	var dirs []string

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/testkit/drivertest"
 	"tare/internal/testkit/must"
+	"tare/internal/timelimit"
 	"tare/internal/traffic"
 )
 
@@ -37,8 +37,11 @@ func shower(t *testing.T, s *drivertest.Setup, flows int, from uint16, ipv6, ech
 	listen, dial := must.Get2(s.Path.Pairs[0].Server.Reach(ipv6))(t)
 	server := socket(t, serverNS, func() (*net.UDPConn, error) { return net.ListenUDP("udp", net.UDPAddrFromAddrPort(listen)) })
 	dial = netip.AddrPortFrom(dial.Addr(), server.LocalAddr().(*net.UDPAddr).AddrPort().Port())
-	got := make(chan int64, 1)
-	go func() { got <- count(server, int64(flows)*datagrams, echo) }()
+	got, ended := make(chan int64, 1), make([]chan struct{}, flows)
+	for i := range ended {
+		ended[i] = make(chan struct{})
+	}
+	go func() { got <- count(server, echo, ended) }()
 	var wg sync.WaitGroup
 	back := make([]int64, flows)
 	for i := range flows {
@@ -57,14 +60,12 @@ func shower(t *testing.T, s *drivertest.Setup, flows int, from uint16, ipv6, ech
 					time.Sleep(time.Millisecond) // an unpaced sender overruns the receiver
 				}
 			}
-			if echo {
-				back[i] = count(c, datagrams, false)
-			}
+			back[i] = end(t, c, i, echo, ended[i])
 		})
 	}
 	wg.Wait()
-	arrived := <-got
 	server.Close()
+	arrived := <-got
 	client := traffic.Report{End: result.End{Sent: int64(flows * datagrams * datagram)}, Connections: flows, Datagrams: &traffic.Datagrams{}}
 	answers := traffic.Report{End: result.End{Received: arrived * datagram}, Connections: flows, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Received: arrived}}}}
 	for _, n := range back {
@@ -90,26 +91,54 @@ func socket(t *testing.T, ns *linuxnet.NS, open func() (*net.UDPConn, error)) *n
 	return c
 }
 
-// count reads datagrams until all have arrived, or none for a while, and optionally sends them back.
-func count(c *net.UDPConn, all int64, echo bool) (n int64) {
+// end tells the server that a flow has sent everything, by a datagram with its number, again and again until that has arrived behind all
+// others, and with echo has come back. It returns how many came back.
+func end(t *testing.T, c *net.UDPConn, flow int, echo bool, ended <-chan struct{}) (n int64) {
 	buf := make([]byte, 2*datagram)
-	for n < all {
-		if err := c.SetReadDeadline(time.Now().Add(500 * time.Millisecond)); err != nil {
-			return n
-		}
-		size, from, err := c.ReadFromUDPAddrPort(buf)
-		if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) {
-			return n
-		}
-		if err != nil || size != datagram {
+	for until := time.Now().Add(timelimit.Scaled(20 * time.Second)); time.Now().Before(until); {
+		_, _ = c.Write([]byte{byte(flow)}) // refused where nothing listens
+		if !echo {
+			select {
+			case <-ended:
+				return 0
+			case <-time.After(100 * time.Millisecond):
+			}
 			continue
 		}
-		n++
-		if echo {
+		must.Do(t, c.SetReadDeadline(time.Now().Add(100*time.Millisecond)))
+		for {
+			size, err := c.Read(buf)
+			if err != nil {
+				break
+			}
+			if size == 1 {
+				return n
+			}
+			n++
+		}
+	}
+	t.Errorf("the end of flow %d did not arrive", flow)
+	return n
+}
+
+// count reads datagrams until the socket is closed, optionally sends them back, and closes the channel of each flow whose end has arrived.
+func count(c *net.UDPConn, echo bool, ended []chan struct{}) (n int64) {
+	buf, seen := make([]byte, 2*datagram), make([]bool, len(ended))
+	for {
+		size, from, err := c.ReadFromUDPAddrPort(buf)
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return n
+		case err == nil && size == datagram:
+			n++
+		case err == nil && size == 1 && !seen[buf[0]]:
+			seen[buf[0]] = true
+			close(ended[buf[0]])
+		}
+		if echo && err == nil {
 			_, _ = c.WriteToUDPAddrPort(buf[:size], from) // lost datagrams are not counted
 		}
 	}
-	return n
 }
 
 // Every mode carries datagrams, in one direction and both, and is proven by them.

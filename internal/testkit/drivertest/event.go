@@ -3,6 +3,7 @@ package drivertest
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,7 +24,7 @@ type EventTrial struct {
 	Undo           func(context.Context) error
 }
 
-// TrialWithEvent makes an event a third into a window of that length, with 8 flows and 200 requests/s. In endpoint_replaced the server of
+// TrialWithEvent makes an event a third of the window's length after requests are answered, with 8 flows and 200 requests/s. In endpoint_replaced the server of
 // the second pair takes the place of the first one.
 func (s *Setup) TrialWithEvent(t *testing.T, e driver.Event, p traffic.Params, window time.Duration, ipv6 bool) (r EventTrial) {
 	t.Helper()
@@ -34,6 +35,10 @@ func (s *Setup) TrialWithEvent(t *testing.T, e driver.Event, p traffic.Params, w
 	p.Streams, p.TransactionRate, p.Event, p.Warmup, p.Duration = 8, 200, e.Name, 200*time.Millisecond, window
 	client, server := p, p
 	client.Address, server.Address = dial.String(), listen.String()
+	client.Progress = traffic.MinProgressInterval
+	answered, ended := make(chan struct{}), make(chan struct{})
+	first := sync.OnceFunc(func() { close(answered) })
+	s.Ends[0].Client.Watch(func(traffic.Progress) { first() })
 	r.Trial = must.Get(agent.Begin(t.Context(), s.Ends[0].Client, s.Ends[0].Server, client, server))(t)
 	replace := func(context.Context) error { return nil }
 	if e.Name == study.EndpointReplaced {
@@ -47,7 +52,13 @@ func (s *Setup) TrialWithEvent(t *testing.T, e driver.Event, p traffic.Params, w
 	r.Before = must.Get(e.State(t.Context()))(t)
 	made := make(chan error, 1)
 	go func() {
-		time.Sleep(window / 3) // within the window on a machine of any load
+		select {
+		case <-answered:
+		case <-ended:
+			made <- errors.New("the trial ended without progress")
+			return
+		}
+		time.Sleep(window / 3)
 		err := r.Event(t.Context(), false)
 		if err == nil {
 			r.Undo, err = e.Do(t.Context())
@@ -55,6 +66,7 @@ func (s *Setup) TrialWithEvent(t *testing.T, e driver.Event, p traffic.Params, w
 		made <- errors.Join(err, replace(t.Context()), r.Event(t.Context(), true))
 	}()
 	r.Client, r.Server, err = r.Run(t.Context())
+	close(ended)
 	must.Do(t, errors.Join(err, <-made))
 	r.After = must.Get(e.State(t.Context()))(t)
 	must.Do(t, e.Happened(r.Before, r.After))

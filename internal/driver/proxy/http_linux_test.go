@@ -165,7 +165,7 @@ func TestEnginesOtherReuseIsVoid(t *testing.T) {
 			changed(t, script)
 			s := with{"placement": "client", "reuse": reuse}.provision(t, 1)
 			p := drivertest.Params("http")
-			p.Streams, p.Duration = 8, 4*p.Duration // more requests than connections are free, on a busy machine, too
+			p.Streams, p.Duration = 8, timelimit.Scaled(2*p.Duration) // more requests than connections are free, on a busy machine, too
 			s.Void(t, p, "b/eth0.opened_packets")
 		})
 	}
@@ -263,7 +263,10 @@ func TestEnginesHTTPProxyKilled(t *testing.T) {
 	if err := failing(t, s, p); err == nil {
 		t.Error("the trial succeeded")
 	}
-	_, err := s.Path.Snapshot(t.Context())
+	var err error
+	for end := time.Now().Add(20 * time.Second); err == nil && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		_, err = s.Path.Snapshot(t.Context())
+	}
 	must.FailLine(t, "of a proxy that was killed", err, "the proxy in b has ended: signal: killed")
 	must.FailLine(t, "the path", s.Path.Lost(), "the proxy in b has ended: signal: killed")
 }

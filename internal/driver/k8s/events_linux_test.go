@@ -10,6 +10,9 @@ import (
 	"tare/internal/testkit/must"
 )
 
+// eventWindow is the length of a trial with an event: a busy cluster takes seconds to bring one about.
+const eventWindow = 20 * time.Second
+
 // checkReplaced leads the service of a mode with two pairs to the second pod while requests are in progress. The cluster's endpoints show
 // it, each server answers requests in its turn, and the path is proven for both; it is not for the first one alone. Afterwards the first
 // one is back.
@@ -18,7 +21,7 @@ func checkReplaced(t *testing.T, s *drivertest.Setup) {
 	p := drivertest.Params("http")
 	p.KeepAlive = study.Off // each request is led to a server of its own
 	e := must.Get(s.Path.EventNamed(study.EndpointReplaced))(t)
-	r := s.TrialWithEvent(t, e, p, 6*time.Second, false)
+	r := s.TrialWithEvent(t, e, p, eventWindow, false)
 	must.Fail(t, e.Happened(r.Before, r.Before), "service.endpoints is still ")
 	must.Do(t, r.Undo(t.Context()))
 	must.Equal(t, r.Before, must.Get(e.State(t.Context()))(t))
@@ -31,7 +34,7 @@ func checkReplaced(t *testing.T, s *drivertest.Setup) {
 	if s.Proof(t, r.Counters, []driver.Carried{driver.CarriedBy(r.Client, r.Server)}) == nil {
 		t.Error("the path is proven for the first server alone")
 	}
-	if seen := r.Client.Window.Event; seen == nil || seen.Due != 1200 || seen.Gap <= 0 {
+	if seen := r.Client.Window.Event; seen == nil || seen.Due != 200*int64(eventWindow/time.Second) || seen.Gap <= 0 {
 		t.Errorf("%+v", seen)
 	}
 	_, _, err := s.Trial(t, drivertest.Params("http"), false)
@@ -42,7 +45,7 @@ func checkReplaced(t *testing.T, s *drivertest.Setup) {
 func checkPolicyAdded(t *testing.T, s *drivertest.Setup) {
 	t.Helper()
 	e := must.Get(s.Path.EventNamed(driver.PolicyAdded))(t)
-	r := s.TrialWithEvent(t, e, drivertest.Params("http"), 6*time.Second, false)
+	r := s.TrialWithEvent(t, e, drivertest.Params("http"), eventWindow, false)
 	must.Fail(t, e.Happened(r.Before, r.Before), "pod.policies went from 0 to 0, not up by 101")
 	must.Do(t, s.Proof(t, r.Counters, []driver.Carried{driver.CarriedBy(r.Client, r.Server)}))
 	must.Do(t, r.Undo(t.Context()))

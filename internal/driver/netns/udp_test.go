@@ -94,6 +94,7 @@ func socket(t *testing.T, ns *linuxnet.NS, open func() (*net.UDPConn, error)) *n
 // end tells the server that a flow has sent everything, by a datagram with its number, again and again until that has arrived behind all
 // others, and with echo has come back. It returns how many came back.
 func end(t *testing.T, c *net.UDPConn, flow int, echo bool, ended <-chan struct{}) (n int64) {
+	t.Helper()
 	buf := make([]byte, 2*datagram)
 	for until := time.Now().Add(timelimit.Scaled(20 * time.Second)); time.Now().Before(until); {
 		_, _ = c.Write([]byte{byte(flow)}) // refused where nothing listens

@@ -98,7 +98,7 @@ func TestModes(t *testing.T) {
 		c.StartMetalLB(t)
 		c.StartTraefik(t)
 		c.DefineNetwork(t)
-		t.Setenv(timelimit.Variable, "3") // some modes wait in vain
+		t.Setenv(timelimit.Variable, "5") // some modes wait in vain
 		t.Run("no load balancer", func(t *testing.T) {
 			t.Parallel()
 			checkUnsupported(t, d, run, driver.Order{Mode: "k8s/loadbalancer", Options: map[string]string{k8s.OptionClass: "example.org/none"}}, "install a controller")

@@ -19,6 +19,7 @@ import (
 	"tare/internal/study"
 	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
+	"tare/internal/testkit/nstest"
 	"tare/internal/traffic"
 )
 
@@ -29,6 +30,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	nstest.Alone()
 	goleak.VerifyTestMain(m)
 }
 

@@ -24,7 +24,7 @@ import (
 
 // Main runs the tests of a package in namespaces of their own, and fails if they leave a goroutine.
 func Main(m *testing.M) {
-	nstest.Enter()
+	nstest.Alone()
 	goleak.VerifyTestMain(m, goleak.IgnoreCurrent()) // in a user namespace one waits for the end of the parent
 }
 

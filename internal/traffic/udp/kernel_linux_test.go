@@ -27,7 +27,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	nstest.Enter()
+	nstest.Alone()
 	m.Run()
 }
 

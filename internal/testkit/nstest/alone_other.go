@@ -1,0 +1,6 @@
+//go:build !linux
+
+package nstest
+
+// Alone does nothing.
+func Alone() {}

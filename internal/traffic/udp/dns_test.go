@@ -294,11 +294,11 @@ func (w *stalledWire) ReceiveWithin(in *socket.Inbox, _ time.Duration) error { r
 // A client that had no CPU reads the answers that wait before it gives up queries.
 func TestUDPDNSStalled(t *testing.T) {
 	p, zone := must.Get2(dnsParams(traffic.Params{Workload: study.Workload{Kind: "udp_dns", Streams: 8}, Address: "127.0.0.1:1", Token: "0123456789abcdef", CPU: -1}))(t)
-	w := &stalledWire{zone: zone, stall: replyTimeout + 100*time.Millisecond}
+	w := &stalledWire{zone: zone, stall: replyTimeout + 400*time.Millisecond}
 	s := &dnsClient{endpoint: &endpoint{wire: w, clock: newClock()}, p: p, net: portable(), zone: zone, hist: traffic.NewDistribution(), query: make([]byte, p.RequestSize),
 		in: socket.NewInbox(maxMessage, false), flows: make([]dnsFlow, p.Streams), counts: make([]traffic.FlowCount, p.Streams), restore: func() {}}
 	s.senders = sendersOf(w, p.Streams)
-	must.Do(t, s.Drive(t.Context(), 0, 50*time.Millisecond))
+	must.Do(t, s.Drive(t.Context(), 0, 500*time.Millisecond))
 	all := traffic.CountDatagrams(s.counts).Total()
 	must.True(t, all.Sent == 8 && all.Received == 8 && all.ReceivedCounted == 8 && s.late+s.foreign == 0 && w.reads == 8,
 		"%+v, late %d, foreign %d, %d answers read", all, s.late, s.foreign, w.reads)

@@ -151,19 +151,21 @@ func udpCounters(t *testing.T, ns *linuxnet.NS) map[string]int64 {
 }
 
 // The counts of sent and received datagrams equal the kernel's counters, less the four datagrams of
-// a handshake without loss.
+// a handshake without loss. What a busy machine lost, the kernel has dropped.
 func TestUDPAgreesWithKernel(t *testing.T) {
 	const handshake = 4
 	for pairing, endpoints := range pairings(newStream) {
 		p := params("udp_stream")
 		p.Rate = 100e6
+		before := backlogDrops()
 		client, server, moved, err := inNS(t, 65536, endpoints[0], endpoints[1], p)
 		must.Do(must.Named(t, pairing), err)
+		dropped := moved["InErrors"] + backlogDrops() - before
 		consistent(t, pairing, p, client, server)
 		sent, got := client.Messages, server.Datagrams.Flows[0].Received
 		// A hello that is answered late is repeated, and so may be its reply; what comes after the end is not taken in.
 		out, in := moved["OutDatagrams"]-sent, moved["InDatagrams"]-got
-		must.True(t, out >= handshake && in >= handshake && in <= out && moved["InErrors"] == 0 && sent == got,
+		must.True(t, out >= handshake && in >= handshake && in <= out && sent-got >= moved["InErrors"] && sent-got <= dropped,
 			"%s: %d sent and %d received; the kernel says %v", pairing, sent, got, moved)
 	}
 	for pairing, endpoints := range pairings(newRR) {

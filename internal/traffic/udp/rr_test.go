@@ -2,6 +2,7 @@ package udp
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,23 +18,32 @@ func TestUDPRR(t *testing.T) {
 			p.TransactionRate, p.ResponseSize = rate, 600
 			name := fmt.Sprintf("%s, rate %d", pairing, rate)
 			client, server, err := trial(t, ends[0], ends[1], p)
+			for err == nil && client.Datagrams.Total().Received == 0 && p.Duration < 10*time.Second { // no response came in time
+				p.Duration *= 2
+				client, server, err = trial(t, ends[0], ends[1], p)
+			}
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 				continue
 			}
 			m, series := ends[1].Metrics(p, client, server)
-			must.True(t, client.Sent == server.Received && server.Sent == client.Received && client.Messages == server.Messages && m["loss_ratio"] == 0,
-				"%s: client %+v, server %+v", name, client, server)
+			// Where an endpoint got no CPU for so long that an exchange was lost, its response is late, but for those that
+			// were lost one after the other until the end.
+			all := client.Datagrams.Total()
+			lost, unread := all.Sent-all.Received, int64((p.Warmup+p.Duration)/replyTimeout)+1
+			must.True(t, all.Received > 0 && client.Sent == server.Received && client.Messages == server.Messages && server.Sent-client.Received == lost*int64(p.ResponseSize) &&
+				*client.Datagrams.Late <= lost && *client.Datagrams.Late >= lost-unread && m["loss_ratio"]*float64(all.SentCounted) == float64(all.SentCounted-all.ReceivedCounted),
+				"%s: client %+v, %+v, server %+v", name, client, client.Datagrams, server)
 			// A machine that schedules nothing for longer than the trial has no exchange in the window.
 			w := client.Window
-			if len(series.Values) != 3 || (m["transaction_rate"] > 0) != (w.Messages > 0) || (m["rtt_p50"] > 0) != (w.RTT.Count() > 0) || m["rtt_max"] < m["rtt_p999"] || m["rtt_p999"] < m["rtt_p50"] {
+			if len(series.Values) != len(intervals(p)) || (m["transaction_rate"] > 0) != (w.Messages > 0) || (m["rtt_p50"] > 0) != (w.RTT.Count() > 0) || m["rtt_max"] < m["rtt_p999"] || m["rtt_p999"] < m["rtt_p50"] {
 				t.Errorf("%s: %v, %v", name, m, series)
 			}
 			if own := client.OwnTime; (own != nil) != (rate == 0) || own != nil && !(*own > 0 && *own < 1e-3) {
 				t.Errorf("%s: own time %v", name, own)
 			}
-			if rate > 0 && (w.Slots != 125 || w.RTT.Count()+w.Missed > w.Slots) {
-				t.Errorf("%s: %d exchanges and %d missed in %d slots, want 125", name, w.RTT.Count(), w.Missed, w.Slots)
+			if want := int64(p.Duration * 500 / time.Second); rate > 0 && (w.Slots != want || w.RTT.Count()+w.Missed > w.Slots) {
+				t.Errorf("%s: %d exchanges and %d missed in %d slots, want %d", name, w.RTT.Count(), w.Missed, w.Slots, want)
 			}
 		}
 	}
@@ -46,6 +56,7 @@ func TestUDPRRLost(t *testing.T) {
 	p.Warmup, p.Duration = 0, 700*time.Millisecond
 	c := bareServer(t, &p)
 	defer c.Close()
+	var dropped atomic.Int64
 	go func() {
 		to, err := acceptHandshake(c, p)
 		if err != nil {
@@ -58,6 +69,7 @@ func TestUDPRRLost(t *testing.T) {
 				return
 			}
 			if n != 16 || i%8 == 3 { // every eighth gets no response
+				dropped.Add(1)
 				continue
 			}
 			for _, b := range [][]byte{[]byte("garbage"), buf[:n], buf[:n]} {
@@ -72,5 +84,6 @@ func TestUDPRRLost(t *testing.T) {
 	m, _ := w.Metrics(p, r, traffic.Report{})
 	must.True(t, lost != 0 && f.Sent == r.Messages && m["loss_ratio"] == float64(f.SentCounted-f.ReceivedCounted)/float64(f.SentCounted) && m["loss_ratio"] > 0,
 		"%d lost, %v, %+v", lost, m, r)
-	must.True(t, *r.Datagrams.Duplicates != 0 && *r.Datagrams.Late == 0 && *r.Datagrams.Foreign != 0 && len(r.Notes) != 0, "%+v, notes %v", r.Datagrams, r.Notes)
+	// On a busy machine the server may have sent some too late.
+	must.True(t, *r.Datagrams.Duplicates != 0 && *r.Datagrams.Late <= lost-min(lost, dropped.Load()) && *r.Datagrams.Foreign != 0 && len(r.Notes) != 0, "%+v, notes %v", r.Datagrams, r.Notes)
 }

@@ -69,8 +69,8 @@ func TestAnswerNobody(t *testing.T) {
 // A search without an answer says what the first attempt met.
 func TestSeekInVain(t *testing.T) {
 	at := freePort(t)
-	reply := search(t.Context(), wire.Request{ID: 7, Wait: 50 * time.Millisecond, Probe: &wire.Probe{Address: at, Token: "token"}}, "no answer from %s within %s", sought)
-	if reply.ID != 7 || !strings.Contains(reply.Error, "no answer from "+at+" within 50ms; the first attempt: ") || !strings.Contains(reply.Error, "refused") {
+	reply := search(t.Context(), wire.Request{ID: 7, Wait: 2 * time.Second, Probe: &wire.Probe{Address: at, Token: "token"}}, "no answer from %s within %s", sought)
+	if reply.ID != 7 || !strings.Contains(reply.Error, "no answer from "+at+" within 2s; the first attempt: ") || !strings.Contains(reply.Error, "refused") {
 		t.Errorf("%+v", reply)
 	}
 	must.Equal(t, wire.Reply{ID: 8, Error: "a search without an address or a token"}, search(t.Context(), wire.Request{ID: 8, Probe: &wire.Probe{Address: at}}, "", sought))

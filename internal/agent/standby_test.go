@@ -2,11 +2,13 @@ package agent_test
 
 import (
 	"os"
+	"sync"
 	"testing"
 	"time"
 
 	"tare/internal/agent"
 	"tare/internal/testkit/must"
+	"tare/internal/traffic"
 )
 
 // A second server of a trial waits beside the first one. If either fails, the other and the client are cancelled; the first one ends once.
@@ -22,12 +24,13 @@ func TestStandby(t *testing.T) {
 	must.Fail(t, err, "the controller cancelled the trial")
 
 	// Requests to the first one fail when it has ended: nothing leads the client to the second.
-	p.Duration = 300 * time.Millisecond
+	p.Duration, p.Progress = 3*time.Second, traffic.MinProgressInterval
 	p.TransactionRate, p.Event = 100, "endpoint_replaced"
 	trial = must.Get(agent.Begin(t.Context(), client, first, p, p))(t)
 	must.Do(t, trial.Standby(t.Context(), second, p))
 	replaced := make(chan error, 1)
-	time.AfterFunc(200*time.Millisecond, func() { replaced <- trial.Replace(t.Context()) })
+	var once sync.Once // when the first one has answered
+	client.Watch(func(traffic.Progress) { once.Do(func() { go func() { replaced <- trial.Replace(t.Context()) }() }) })
 	_, _, err = trial.Run(t.Context())
 	must.Fail(t, err, "the event had not happened")
 	must.Do(t, <-replaced)

@@ -22,7 +22,7 @@ func TestHTTPEvent(t *testing.T) {
 	for _, n := range implementations() {
 		tests[n.name] = func(t *testing.T) {
 			p := httpParams(2, 0, 300, study.On)
-			p.TransactionRate, p.Warmup, p.Duration = 500, 0, 1500*time.Millisecond
+			p.TransactionRate, p.Warmup, p.Duration = 1000, 0, 2500*time.Millisecond // far more than until then
 			var requests atomic.Int64
 			var clock atomic.Pointer[traffic.EventClock]
 			s := theirs(t, p, func(w http.ResponseWriter, _ *http.Request) bool {
@@ -46,12 +46,12 @@ func TestHTTPEvent(t *testing.T) {
 			clock.Store(p.EventClock)
 			c := must.Get(httpRequests{n}.Dial(t.Context(), p, nil))(must.Named(t, n.name))
 			e := c.Window.Event
-			if e == nil || e.Due != 750 || e.Failed[httpServerError.String()] != failing || e.Due-e.Answered != failing+e.Failed["not answered in the trial"] || *e.Lost != 0 || e.Gap <= 0 {
+			if e == nil || e.Due != 2500 || e.Failed[httpServerError.String()] != failing || e.Due-e.Answered != failing+e.Failed["not answered in the trial"] || *e.Lost != 0 || e.Gap <= 0 {
 				t.Errorf("%s: %+v", n.name, e)
 				return
 			}
 			m, _ := httpRequests{}.Metrics(p, c, traffic.Report{})
-			if _, rated := m["transaction_rate"]; rated || m[result.LongestGap] != e.Gap || m["loss_ratio"] != float64(e.Due-e.Answered)/750 || c.Window.Missed != 0 {
+			if _, rated := m["transaction_rate"]; rated || m[result.LongestGap] != e.Gap || m["loss_ratio"] != float64(e.Due-e.Answered)/2500 || c.Window.Missed != 0 {
 				t.Errorf("%s: %v", n.name, m)
 			}
 		}

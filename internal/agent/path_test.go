@@ -104,7 +104,7 @@ func TestPathProbeStalls(t *testing.T) {
 	l := must.Get(net.Listen("tcp", local))(t)
 	defer l.Close()
 	p.Listen, p.Dial = freePort(t), netip.MustParseAddrPort(l.Addr().String())
-	p.Stall = 200 * time.Millisecond
+	p.Stall = 2 * time.Second
 	s, err := p.Stream(t.Context(), 1<<20, time.Second)
 	must.True(t, err == nil && !s.Complete && s.Received == 0 && strings.Contains(s.Failure, "nothing was confirmed"), "%+v, %v", s, err)
 	silent := must.Get(net.ListenPacket("udp", local))(t)

@@ -48,48 +48,51 @@ func acceptHandshake(c *net.UDPConn, p traffic.Params) (net.Addr, error) {
 
 // Datagrams of another sender, or replayed ones, on the data port are never counted.
 func TestUDPForeignDatagrams(t *testing.T) {
+	tests := map[string]func(*testing.T){}
 	for pairing, ends := range pairings(newStream) {
-		p := params("udp_stream")
-		p.Duration = 400 * time.Millisecond
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-		peer := make(chan traffic.Report, 1)
-		served := begin(ctx, t, ends[0], &p, peer)
-		stranger := must.Get(net.Dial("udp", p.Address))(t)
-		old := make([]byte, 1400) // of another trial
-		(&header{tag: datagramTag("another"), flags: flagCounted}).put(old)
-		ours := make([]byte, 1400) // of this one, but from another address
-		(&header{tag: datagramTag(p.Token), seq: 5, flags: flagCounted}).put(ours)
-		hello := message{kind: msgHello, flows: 1, tag: datagramTag(p.Token), token: "fedcba9876543210"}.bytes()
-		bye := message{kind: msgBye, flows: 1, tag: datagramTag(p.Token), token: p.Token}.bytes() // late, of an earlier client with this token
-		spray := func() {
-			for _, b := range [][]byte{old, ours, hello, bye, []byte("GET / HTTP/1.1\r\n\r\n"), make([]byte, 1), make([]byte, 1400)} {
-				if _, err := stranger.Write(b); err != nil {
-					t.Error(err)
-				}
+		tests[pairing] = func(t *testing.T) { foreignDatagrams(t, pairing, ends) }
+	}
+	loopback.AtOnce(t, tests)
+}
+
+func foreignDatagrams(t *testing.T, pairing string, ends [2]traffic.Workload) {
+	t.Helper()
+	p := params("udp_stream")
+	p.Duration, p.Rate = 2*time.Second, 10e6 // the receive buffer holds all of it
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	peer := make(chan traffic.Report, 1)
+	served := begin(ctx, t, ends[0], &p, peer)
+	stranger := must.Get(net.Dial("udp", p.Address))(t)
+	old := make([]byte, 1400) // of another trial
+	(&header{tag: datagramTag("another"), flags: flagCounted}).put(old)
+	ours := make([]byte, 1400) // of this one, but from another address
+	(&header{tag: datagramTag(p.Token), seq: 5, flags: flagCounted}).put(ours)
+	hello := message{kind: msgHello, flows: 1, tag: datagramTag(p.Token), token: "fedcba9876543210"}.bytes()
+	bye := message{kind: msgBye, flows: 1, tag: datagramTag(p.Token), token: p.Token}.bytes() // late, of an earlier client with this token
+	spray := func() {
+		for _, b := range [][]byte{old, ours, hello, bye, []byte("GET / HTTP/1.1\r\n\r\n"), make([]byte, 1), make([]byte, 1400)} {
+			if _, err := stranger.Write(b); err != nil {
+				t.Error(err)
 			}
 		}
-		spray()
-		sprayed := make(chan struct{})
-		during := time.AfterFunc(200*time.Millisecond, func() {
-			spray()
-			close(sprayed)
-		})
-		client := must.Get(ends[1].Dial(ctx, p, nil))(must.Named(t, pairing))
-		if during.Stop() {
-			spray()
-		} else {
-			<-sprayed
-		}
-		peer <- client
-		server := <-served
-		cancel()
-		stranger.Close()
-		must.Require(t, server.err == nil, "%s: %v", pairing, server.err)
-		consistent(t, pairing, p, client, server.r)
-		d := server.r.Datagrams
-		must.True(t, server.r.Refused >= 7 && int64(server.r.Refused)+*d.Foreign == 14 && *d.Duplicates == 0 && *d.Reordered == 0 && server.r.Received == client.Sent,
-			"%s: refused %d, %+v, received %d of %d", pairing, server.r.Refused, d, server.r.Received, client.Sent)
 	}
+	spray()
+	sprayed := make(chan struct{})
+	time.AfterFunc(200*time.Millisecond, func() {
+		spray()
+		close(sprayed)
+	})
+	client := must.Get(ends[1].Dial(ctx, p, nil))(must.Named(t, pairing))
+	<-sprayed
+	peer <- client
+	server := <-served
+	cancel()
+	stranger.Close()
+	must.Require(t, server.err == nil, "%s: %v", pairing, server.err)
+	consistent(t, pairing, p, client, server.r)
+	d := server.r.Datagrams
+	must.True(t, server.r.Refused >= 7 && int64(server.r.Refused)+*d.Foreign == 14 && *d.Duplicates == 0 && *d.Reordered == 0 && server.r.Received == client.Sent,
+		"%s: refused %d, %+v, received %d of %d", pairing, server.r.Refused, d, server.r.Received, client.Sent)
 }
 
 // A datagram that the peer itself sends twice is a duplicate, and a corrupt one is foreign.

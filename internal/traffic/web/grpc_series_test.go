@@ -114,7 +114,7 @@ func TestGRPCSeriesServerOfNetHTTP(t *testing.T) {
 // Time to the first byte is that of the first message, and the response time that of the last: a server that waits between them shows it.
 func TestGRPCSeriesTimes(t *testing.T) {
 	loopback.Room(t)
-	const pause = 20 * time.Millisecond
+	const pause = 200 * time.Millisecond // far more than the client takes to read a message
 	for _, n := range implementations() {
 		p := seriesParams(1, 1, 3, 10, 10)
 		p.Warmup, p.Duration = 0, 200*time.Millisecond

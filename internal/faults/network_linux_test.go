@@ -37,6 +37,9 @@ func (r *tested) spaces() (found []space) {
 		if err := unix.Stat(path, &st); err != nil {
 			continue // it has ended
 		}
+		if (space{path}).gone() {
+			continue
+		}
 		id := fmt.Sprintf("net:[%d]", st.Ino)
 		if !seen[id] {
 			seen[id] = true
@@ -44,6 +47,12 @@ func (r *tested) spaces() (found []space) {
 		}
 	}
 	return found
+}
+
+// gone reports whether the path opens no namespace: its process has ended, or its name is not mounted yet or any more.
+func (s space) gone() bool {
+	var fs unix.Statfs_t
+	return unix.Statfs(s.path, &fs) != nil || fs.Type != unix.NSFS_MAGIC
 }
 
 // ip runs ip(8) in the namespace.
@@ -163,7 +172,7 @@ func removeRules(r *tested) error {
 	s := found[r.rng.IntN(len(found))]
 	r.note("nft flush ruleset in %s", s.path)
 	if err := run("nsenter", "--net="+s.path, "nft", "flush", "ruleset"); err != nil {
-		if _, gone := os.Stat(s.path); gone != nil {
+		if s.gone() {
 			return errTooLate
 		}
 		return err
@@ -181,7 +190,7 @@ func stealPort(r *tested) error {
 	for _, s := range r.spaces() {
 		for _, kind := range []int{unix.SOCK_STREAM, unix.SOCK_DGRAM} {
 			fd, err := listenIn(s.path, kind, pathspec.FirstPort)
-			if errors.Is(err, unix.EADDRINUSE) || errors.Is(err, unix.ENOENT) {
+			if errors.Is(err, unix.EADDRINUSE) || err != nil && s.gone() {
 				continue
 			}
 			if err != nil {

@@ -81,7 +81,7 @@ func linesOf(text []byte) (lines []string) {
 // harness's own.
 func counting(path string) bool {
 	for _, p := range []string{
-		"fs/dentry-state", "fs/file-nr", "fs/inode-nr", "fs/inode-state", "fs/aio-nr", "fs/quota/", "kernel/random/", "kernel/pty/nr", "kernel/ns_last_pid",
+		"fs/dentry-state", "fs/file-nr", "fs/inode-nr", "fs/inode-state", "fs/aio-nr", "fs/quota/", "kernel/random/", "kernel/pty/nr", "kernel/ns_last_pid", "kernel/tainted",
 		"kernel/keys/", "fs/binfmt_misc", "net/netfilter/nf_conntrack_count", "net/ipv4/route/flush", "net/ipv6/route/flush", "kernel/sched_domain", "vm/compact_memory",
 		"kernel/perf_event_max_sample_rate", "kernel/perf_cpu_time_max_percent",
 	} {

@@ -142,10 +142,11 @@ func (h *harness) reference(t *testing.T, c attempt) reference {
 	if diff := before.settled(t); diff != "" {
 		t.Fatalf("an undisturbed run of %s left (-before +after):\n%s", c.mode, diff)
 	}
-	if why := failures(t, r.out); why != "" {
-		t.Fatalf("an undisturbed run of %s failed in part:\n%s", c.mode, why)
-	}
 	ref := reference{contentOf(t, r.out), r.steps()}
+	// On a busy machine a trial may be repeated.
+	if want := blocks * 2 * len(c.group.workloads); len(ref.content.Trials) != want || len(ref.content.Void) > 0 {
+		t.Fatalf("an undisturbed run of %s has %d of %d trials:\n%s", c.mode, len(ref.content.Trials), want, failures(t, r.out))
+	}
 	h.references[c.mode] = ref
 	return ref
 }
@@ -194,7 +195,7 @@ func (h *harness) try(t *testing.T, i int, c attempt) (out outcome) {
 	if r.until(func() bool { return r.steps() >= after }) {
 		time.Sleep(delay)
 	}
-	had := r.finished()
+	had := r.told()
 	out.finished = strings.Count(string(had), "\n")
 	err := c.fault.inject(r)
 	out.late = errors.Is(err, errTooLate)

@@ -63,10 +63,13 @@ func chosenGroups(t *testing.T) (chosen []group) {
 	return chosen
 }
 
+// blocks is how many blocks a run has.
+const blocks = 2
+
 // text is the study of a run that measures a mode: as short as a run can be. The order of its
 // trials follows from the seed.
 func (g group) text(mode string, seed uint64) string {
-	text := fmt.Sprintf("name: faults\nseed: %d\nblocks: 2\nsettle: 10ms\nmodes: [host, %s]\ninvalid: {steal: off, others: off, cpu_wait: off, unsettled: off, most: off}\nworkloads:\n", seed, mode)
+	text := fmt.Sprintf("name: faults\nseed: %d\nblocks: %d\nsettle: 10ms\nmodes: [host, %s]\ninvalid: {steal: off, others: off, cpu_wait: off, unsettled: off, most: off}\nworkloads:\n", seed, blocks, mode)
 	for _, w := range g.workloads {
 		text += fmt.Sprintf("  - {%s, warmup: 50ms}\n", w)
 	}

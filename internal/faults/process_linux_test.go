@@ -137,6 +137,9 @@ func (r *tested) stderr() string {
 // failed, a trial.
 var step = regexp.MustCompile(`(?m)^(results: |ready: |failed: |void: |block \d+/\d+ +trial )`)
 
+// trialStep matches the line that shows a trial.
+var trialStep = regexp.MustCompile(`(?m)^block \d+/\d+ +trial `)
+
 // steps is how many steps the run has shown. A run in a terminal shows only its files.
 func (r *tested) steps() int {
 	if r.terminal {
@@ -216,6 +219,18 @@ func (r *tested) finished() []byte {
 		return nil
 	}
 	return data[:bytes.LastIndexByte(data, '\n')+1]
+}
+
+// told are the lines of the trials that the run has shown: they are on the disk, whereas a line that can be read may not be yet.
+func (r *tested) told() []byte {
+	r.t.Helper()
+	if r.terminal {
+		return r.finished()
+	}
+	n := len(trialStep.FindAllString(r.stderr(), -1))
+	lines := bytes.SplitAfter(r.finished(), []byte("\n"))
+	must.Require(r.t, len(lines) > n, "%d trials were shown, and only %d can be read", n, len(lines)-1)
+	return bytes.Join(lines[:n], nil)
 }
 
 // ours are the processes of the run below the controller: nothing else runs on this machine.

@@ -141,7 +141,7 @@ func (c peerCase) try(t *testing.T, i int) (r peerResult, err error) {
 	defer os.RemoveAll(home)
 	var out bytes.Buffer
 	cmd := exec.Command(program, c.command...)
-	cmd.Args[0], cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = "tare", home, &out, &out, time.Second
+	cmd.Args[0], cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = "tare", home, &out, &out, 10*time.Second
 	cmd.Env = append(os.Environ(), "HOME="+home, timelimit.Variable+"=1")
 	environment, shut, err := c.door.open(c, home)
 	if err != nil {

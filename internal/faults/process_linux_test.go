@@ -89,7 +89,7 @@ func (r *tested) start(args ...string) {
 		// What the program started may still have its stderr: its lines are not waited for.
 		select {
 		case <-read:
-		case <-time.After(time.Second):
+		case <-time.After(5 * time.Second):
 		}
 		close(ended)
 	}()

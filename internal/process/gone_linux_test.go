@@ -10,7 +10,7 @@ import (
 // gone waits until a process has exited, reaped or not.
 func gone(t *testing.T, pid string) {
 	t.Helper()
-	for range 500 {
+	for range 3000 {
 		text, err := os.ReadFile("/proc/" + pid + "/stat")
 		if err != nil || strings.Contains(string(text), ") Z ") {
 			return

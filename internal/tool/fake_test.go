@@ -22,7 +22,8 @@ const (
 	fakePrints  = "TARE_FAKE_PRINTS"  // the file to print, @ stands for client or server
 	fakeVersion = "TARE_FAKE_VERSION" // the banner
 	fakeHelp    = "TARE_FAKE_HELP"
-	fakePID     = "TARE_FAKE_PID" // where to write the process id
+	fakePID     = "TARE_FAKE_PID"   // where to write the process id
+	fakeWaits   = "TARE_FAKE_WAITS" // a server does nothing before somebody connects
 )
 
 // fake is the test binary under a tool's name.
@@ -48,7 +49,9 @@ func fake(string) int {
 			return 1
 		}
 		defer l.Close()
-		time.Sleep(time.Second) // long enough to be seen on any machine
+		if os.Getenv(fakeWaits) != "" {
+			_, _ = l.Accept()
+		}
 	}
 	switch os.Getenv(fakeDoes) {
 	case "print", "talk":

@@ -15,17 +15,17 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/testkit/must"
+	"tare/internal/timelimit"
 )
 
 // gone waits until a process has exited or is a zombie.
 func gone(t *testing.T, pid int) {
 	t.Helper()
-	for range 500 {
+	for deadline := time.Now().Add(timelimit.Scaled(30 * time.Second)); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 		if err != nil || strings.Contains(string(text), ") Z ") {
 			return
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 	t.Errorf("process %d still runs", pid)
 }
@@ -33,10 +33,9 @@ func gone(t *testing.T, pid int) {
 // pids waits for the n processes that have written their id.
 func pids(t *testing.T, at string, n int) []int {
 	t.Helper()
-	for range 500 {
+	for deadline := time.Now().Add(timelimit.Scaled(30 * time.Second)); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		names := must.Get(filepath.Glob(at + ".*"))(t)
 		if len(names) < n {
-			time.Sleep(20 * time.Millisecond)
 			continue
 		}
 		var out []int
@@ -70,7 +69,7 @@ func TestEndsWithParent(t *testing.T) {
 	if at := os.Getenv("TARE_TEST_PARENT"); at != "" {
 		path := must.Get(exec.LookPath("iperf3"))(t)
 		must.Get(start(-1, nil, path, []string{"-c", "127.0.0.1"}))(t)
-		time.Sleep(time.Minute) // until killed
+		time.Sleep(time.Hour) // until killed
 		return
 	}
 	fakes(t, "hang", "")

@@ -3,6 +3,8 @@ package tool
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net"
 	"net/netip"
 	"strings"
 	"testing"
@@ -33,7 +35,7 @@ func TestMisbehaviour(t *testing.T) {
 			p.Address = "127.0.0.1:5301"
 			w, err := For(p)
 			must.Do(t, err)
-			long := 20 * time.Second
+			long := timelimit.Scaled(20 * time.Second)
 			if c.does == "hang" || c.does == "family" {
 				long = 300 * time.Millisecond
 			}
@@ -74,10 +76,12 @@ func fakePair(t *testing.T, p traffic.Params) (client, server traffic.Report, er
 	t.Helper()
 	w, err := For(p)
 	must.Do(t, err)
+	t.Setenv(fakeWaits, "yes")
 	s, err := w.Listen(p)
 	if err != nil {
 		return client, server, err
 	}
+	must.Do(t, must.Get(net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", s.Port())))(t).Close())
 	if server, err = s.Serve(t.Context(), nil); err != nil {
 		return client, server, err
 	}
@@ -105,11 +109,11 @@ func TestFakeNtttcp(t *testing.T) {
 
 // A server that does not exit after its client is killed, and one that never listens is reported.
 func TestServerDoesNotExit(t *testing.T) {
-	t.Setenv(timelimit.Variable, "1")
 	fakes(t, "hang", "")
 	w, err := For(fakeParams(iperf3Name))
 	must.Do(t, err)
 	s := must.Get(w.Listen(fakeParams(iperf3Name)))(t)
+	t.Setenv(timelimit.Variable, "1")
 	ended := make(chan traffic.Report, 1)
 	ended <- traffic.Report{}
 	began := time.Now()

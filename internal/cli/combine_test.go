@@ -3,10 +3,8 @@ package cli_test
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -144,24 +142,6 @@ func TestCombineHostileNames(t *testing.T) {
 	must.EqualFor(t, told, 0, code)
 	html := string(must.Get(os.ReadFile(page))(t))
 	must.True(t, !strings.ContainsAny(out+html, "\x1b\u202e") && !strings.Contains(html, "m1<script>") && !strings.Contains(html, "B<script>"), "a name was not escaped")
-}
-
-// Of many runs only the ratios stay in memory.
-func TestFaultsCombineManyRuns(t *testing.T) {
-	t.Parallel()
-	machines := make([]string, 200)
-	for i := range machines {
-		machines[i] = fmt.Sprint("machine ", i%60)
-	}
-	runs := onMachines(t, 0.02, machines...)
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	out, told, code := combineRuns(t, runs...)
-	runtime.ReadMemStats(&after)
-	must.EqualFor(t, told, 0, code)
-	must.Contain(t, out, "200 runs of 60 machines")
-	must.True(t, after.HeapSys <= before.HeapSys+150<<20, "%d MB", (after.HeapSys-before.HeapSys)>>20)
 }
 
 // The shell completes runs and formats.

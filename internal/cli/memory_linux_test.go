@@ -161,6 +161,21 @@ func TestFaultsMemoryOfAnyInput(t *testing.T) {
 	}
 }
 
+// Of many runs only the ratios stay in memory.
+func TestFaultsCombineManyRuns(t *testing.T) {
+	t.Parallel()
+	machines := make([]string, 200)
+	for i := range machines {
+		machines[i] = fmt.Sprint("machine ", i%60)
+	}
+	p, peak := prepared("", append([]string{"combine"}, onMachines(t, 0.02, machines...)...)...), filepath.Join(t.TempDir(), "peak")
+	p.cmd.Env = append(os.Environ(), peakFile+"="+peak) // of its own process: other tests need memory meanwhile
+	p.begin(t)
+	p.ends(t, 0)
+	must.Contain(t, p.stdout.String(), "200 runs of 60 machines")
+	must.True(t, peakOf(t, peak) <= mostMemory, "%d bytes of memory", peakOf(t, peak))
+}
+
 // unread is an input that a program need not read to its end: nothing waits for the rest.
 func unread(t *testing.T, in io.Reader) *os.File {
 	t.Helper()

@@ -119,8 +119,9 @@ func afar(t *testing.T, e *private.Engine) {
 	p.ends(t, 0)
 	_, trials, err := must.Get(store.Open(out))(t).Load()
 	must.Require(t, err == nil && len(trials) != 0, "%d trials, %v", len(trials), err)
+	noneFailed(t, trials)
 	for _, tr := range trials {
-		must.True(t, tr.Machine["memory_available"] > 0 && tr.Machine["pressure_elapsed"] > 0,
+		must.True(t, tr.Status == result.TrialFailed || tr.Machine["memory_available"] > 0 && tr.Machine["pressure_elapsed"] > 0,
 			"%s %s: nothing is known of the memory of its ends' machine: %v", tr.Mode, tr.Workload, tr.Machine)
 	}
 }

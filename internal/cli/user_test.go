@@ -94,9 +94,11 @@ func TestOrdinaryUserEnds(t *testing.T) {
 			dir := studyIn(t, longStudy)
 			out := filepath.Join(dir, "run")
 			p := startAs(t, asNobody(), dir, "run", "study.yaml", "--out", out)
-			until(t, "a trial", func() bool { return trialsIn(out) >= 1 || p.cmd.ProcessState != nil })
-			all := descendants(p.cmd.Process.Pid)
-			must.True(t, len(all) >= 5, "%d processes below the first one, want the controller and 4 agents", len(all))
+			var all []int
+			until(t, "a trial, the controller and 4 agents", func() bool { // which between blocks are made again
+				all = descendants(p.cmd.Process.Pid)
+				return trialsIn(out) >= 1 && len(all) >= 5
+			})
 			must.Do(t, p.cmd.Process.Signal(sig))
 			code := p.wait(t)
 			must.True(t, sig != syscall.SIGINT || code == 130, "exit code %d, want 130\n%s", code, p.stderr.String())

@@ -8,34 +8,42 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/cli"
+	"tare/internal/driver"
+	"tare/internal/hosts"
 	"tare/internal/result"
 	"tare/internal/store"
+	"tare/internal/study"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
 )
 
 // loopStudy takes half a second: two modes over the loopback device, for which nothing
-// has to be set up.
+// has to be set up. In one piece no trial is repeated with longer slices, as on a busy machine.
 const loopStudy = `engine: command:env
 blocks: 2
 settle: 10ms
 invalid: {steal: off, others: off, cpu_wait: off, unsettled: off, most: off}
 modes: [host, {id: again, mode: command/again}]
 workloads:
-- {workload: tcp_rr, transaction_rate: 1000, warmup: 10ms, duration: 150ms, family: ipv4}
+- {workload: tcp_rr, transaction_rate: 1000, warmup: 10ms, duration: 150ms, slice: 1h, family: ipv4}
 `
 
 // loop runs tare of a build with args, with the target that loopStudy names.
 func loop(t *testing.T, build result.Build, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
+	return loopOn(t, sketchKind(), build, args...)
+}
+
+// loopOn does so with targets of that kind.
+func loopOn(t *testing.T, kind hosts.Kind, build result.Build, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
 	var out, errs bytes.Buffer
 	app := cli.New(build)
-	app.Kinds = append(app.Kinds, sketchKind())
+	app.Kinds = append(app.Kinds, kind)
 	app.Stdout, app.Stderr = &out, &errs
 	code = app.Main(t.Context(), args)
 	return code, out.String(), errs.String()
@@ -254,23 +262,18 @@ func TestUnwrittenResultIsNotComplete(t *testing.T) {
 	dir := t.TempDir()
 	file, out := filepath.Join(dir, "study.yaml"), filepath.Join(dir, "run")
 	must.Do(t, os.WriteFile(file, []byte(loopStudy), 0o600))
-	ended, placed := make(chan struct{}), make(chan struct{})
-	go func() { // a directory takes the place of run.json during the run
-		defer close(placed)
-		for {
-			if _, err := os.Stat(filepath.Join(out, store.TrialsFile)); err == nil && os.Mkdir(filepath.Join(out, store.RunFile), 0o700) == nil {
-				return
-			}
-			select {
-			case <-ended:
-				return
-			case <-time.After(time.Millisecond):
-			}
+	kind := sketchKind()
+	sketch := kind.New
+	kind.New = func(of study.Target, o hosts.Options) driver.Target {
+		target := sketch(of, o)
+		begin := target.Begin
+		target.Begin = func(r driver.Run) (driver.HostInfo, error) {
+			must.Do(t, os.Mkdir(filepath.Join(out, store.RunFile), 0o700)) // a directory takes the place of run.json during the run
+			return begin(r)
 		}
-	}()
-	code, stdout, stderr := loop(t, result.Build{Version: "v0.1.0"}, "run", file, "--out", out)
-	close(ended)
-	<-placed
+		return target
+	}
+	code, stdout, stderr := loopOn(t, kind, result.Build{Version: "v0.1.0"}, "run", file, "--out", out)
 	must.True(t, code == 1 && !strings.Contains(stdout+stderr, "run complete") && strings.Contains(stderr, "run failed") && strings.Contains(stderr, store.RunFile),
 		"ends with %d: %s%s", code, stdout, stderr)
 }

@@ -15,6 +15,7 @@ import (
 	"tare/internal/linuxnet"
 	"tare/internal/testkit/drivertest"
 	"tare/internal/testkit/must"
+	"tare/internal/timelimit"
 )
 
 // engineStudy would run for minutes, on engines and a Swarm.
@@ -76,7 +77,7 @@ func TestEnginesKilled(t *testing.T) {
 				return len(dirs) > 0 && tt.stage(out, run, dirs)
 			}
 			// Four engines and a Swarm take two seconds, and minutes beside a dozen others.
-			for deadline := time.Now().Add(4 * time.Minute); !reached(); time.Sleep(5 * time.Millisecond) {
+			for deadline := time.Now().Add(timelimit.Scaled(time.Minute)); !reached(); time.Sleep(5 * time.Millisecond) {
 				if time.Now().After(deadline) {
 					_ = p.cmd.Process.Signal(syscall.SIGINT)
 					t.Fatalf("exit code %d before the stage was reached:\n%s", p.wait(t), p.stderr.String())

@@ -20,6 +20,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/screen"
+	"tare/internal/timelimit"
 )
 
 // atTerminal is tare on a terminal of its own, as somebody would see it.
@@ -68,7 +69,7 @@ func runAt(t *testing.T, width, height int, env []string, args ...string) *atTer
 // until waits until the screen shows all of that, for as long as a stuck program may take.
 func (a *atTerminal) until(t *testing.T, what ...string) {
 	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(timelimit.Scaled(time.Minute)); ; time.Sleep(20 * time.Millisecond) {
 		a.mu.Lock()
 		seen := a.s.String()
 		a.mu.Unlock()

@@ -65,6 +65,7 @@ func launch(t *testing.T) browser {
 	testneed.NotShort(t)
 	flags := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(program(t)),
+		chromedp.WSURLReadTimeout(patience()),
 		chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-domain-reliability", true),
 		chromedp.Flag("disable-gpu", true),

@@ -11,5 +11,8 @@
     source.close();
     location.reload();
   });
-  source.onerror = function () { state.textContent = "the server does not answer; trying again"; };
+  source.onerror = function () {
+    state.textContent = "the server does not answer; trying again";
+    if (source.readyState === EventSource.CLOSED) setTimeout(function () { location.reload(); }, 2000); // it refused: a browser does not try again
+  };
 })();

@@ -138,6 +138,8 @@ const (
 type Fact struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
+	// Decides marks a fact of a mode that decides its trials beside the settings of the study, see [Deciding].
+	Decides bool `json:"decides,omitempty"`
 }
 
 // ModeStatus is the final status of a mode.

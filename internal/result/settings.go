@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // String is the build for readers, and in the trials that it measured: v0.1.0 (abc). It
@@ -73,8 +74,8 @@ func (s Settings) Equal(o Settings) bool {
 
 // Cause is why trials belong to another experiment. Scope is the part that differs:
 // "study", "mode NAME" or "workload NAME" with the Key and its values, empty if absent
-// there; "tare" with the two builds; or "settings" if it is not recorded what decided the
-// trials. Trials are their numbers, such as 1-24, 30.
+// there; "facts of mode NAME" with a fact that decides its trials; "tare" with the two
+// builds; or "settings" if it is not recorded what decided the trials. Trials are their numbers, such as 1-24, 30.
 type Cause struct {
 	Scope  string `json:"scope"`
 	Key    string `json:"key,omitempty"`
@@ -90,6 +91,7 @@ const (
 	causeStudy    = "study"
 	causeMode     = "mode "
 	causeWorkload = "workload "
+	causeFacts    = "facts of mode "
 )
 
 // Text says the cause in words; now is where the new values are, such as study.yaml.
@@ -100,6 +102,8 @@ func (c Cause) Text(now string) string {
 		return fmt.Sprintf("trials %s were measured by an older tare, which did not record what decides a trial; this is %s", c.Trials, value)
 	case c.Scope == CauseBuild:
 		return fmt.Sprintf("trials %s were measured by tare %s, this is %s", c.Trials, then, value)
+	case strings.HasPrefix(c.Scope, causeFacts):
+		return fmt.Sprintf("%s: %s was %s in trials %s and is %s", c.Scope, c.Key, then, c.Trials, value)
 	case c.Scope == CauseUnknown:
 		return fmt.Sprintf("trials %s have settings that %s does not have and no session of the run recorded", c.Trials, now)
 	case c.Trials == "" && c.Key == "":
@@ -172,7 +176,7 @@ type Apart struct {
 // Session is one execution of the program in a run's directory: the first, or a resumed
 // one. It is recorded before its first trial and updated after the set-up and each block.
 // Run has what is known by then and no results. Of an earlier session only its id, start
-// and build remain of it.
+// and build remain of it, and the facts that decide the trials of its modes.
 type Session struct {
 	Run      Run      `json:"run"`
 	Settings Settings `json:"settings"`

@@ -39,9 +39,11 @@ type Trial struct {
 	// Setup numbers the set-ups of the mode from 1, over all sessions of a run; 0 in trials of programs that did not
 	// record it. Trials with the same one share what a set-up draws at random.
 	Setup int `json:"setup,omitempty"`
-	// Experiment is the hash of what decides the trial, see [Settings.Experiment], and
+	// Experiment is the hash of the settings that decide the trial, see [Settings.Experiment],
+	// FactsHash that of the facts of its mode that do, see [Deciding], absent if there are none, and
 	// Tare the build that measured it. Older programs did not record them.
 	Experiment string      `json:"experiment,omitempty"`
+	FactsHash  string      `json:"facts_hash,omitempty"`
 	Tare       string      `json:"tare,omitempty"`
 	Requeued   bool        `json:"requeued,omitempty"` // repeated at the end, because a trial of its set was invalid
 	Status     TrialStatus `json:"status"`

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -129,7 +130,11 @@ func (r *testbed) setUp(ctx context.Context, s *modeUnderTest, clock *driver.Set
 		}
 		return err
 	}
-	s.path, s.facts = path, path.Facts
+	s.path = path
+	if err := s.sameFacts(path.Facts); err != nil {
+		return err
+	}
+	s.facts = path.Facts
 	r.noteEmulation(s)
 	r.giveOf(s, path.Warnings)
 	t, err := s.path.Topology()
@@ -148,6 +153,20 @@ func (r *testbed) setUp(ctx context.Context, s *modeUnderTest, clock *driver.Set
 	}
 	s.setupTime = time.Since(began)
 	return nil
+}
+
+// sameFacts returns an error if the mode has become another one since its last set-up in this session: its trials
+// share cells.
+func (s *modeUnderTest) sameFacts(now []result.Fact) error {
+	before := result.FactsHash(s.facts)
+	if before == "" || before == result.FactsHash(now) {
+		return nil
+	}
+	var what []string
+	for _, c := range result.FactCauses(s.mode.ID, s.facts, now) {
+		what = append(what, fmt.Sprintf("%s was %s and is %s", c.Key, cmp.Or(c.Then, "not set"), cmp.Or(c.Now, "not set")))
+	}
+	return fmt.Errorf("the mode was changed during the run: %s; start a new run", strings.Join(what, "; "))
 }
 
 // emulatedTitle is appended to the title of a mode that runs partly on an emulated CPU.

@@ -38,7 +38,7 @@ type Config struct {
 	Build    result.Build
 	// Resumed is what the run that is resumed has already; zero for a new run.
 	Resumed store.Resumption
-	// Force means that the run continues beside the trials of another experiment.
+	// Force means that trials of another experiment are set apart, instead of an OtherExperimentError.
 	Force bool
 	// Progress is the interval at which agents report the progress of a trial, for
 	// live.Progress; intermediate results then follow after every block. 0 disables both.
@@ -51,7 +51,7 @@ type Config struct {
 // Run executes the study, writes trials.ndjson while it runs and run.json at the end, and
 // returns the content of run.json. An interruption is not an error; the status of the run
 // shows it. An error means that the run could not be recorded or could not be removed
-// completely.
+// completely, or is an OtherExperimentError.
 func Run(ctx context.Context, cfg Config) (result.Run, error) { return newRun(cfg).whole(ctx) }
 
 // newRun returns a run that has not begun.
@@ -63,22 +63,35 @@ func newRun(cfg Config) *run {
 	r.out = result.Run{
 		Schema: result.Schema, ID: cfg.RunID, Started: r.now(), Status: result.RunComplete, Tare: cfg.Build,
 		Seed: cfg.Study.Seed, Profile: cfg.Study.Profile, Hosts: cfg.Machines.Report, Warnings: []result.Warning{},
-		Apart: cfg.Resumed.Apart, Duplicates: cfg.Resumed.Duplicates,
 	}
-	if done := cfg.Resumed.Trials; len(done) > 0 {
-		r.out.Started = done[0].Started
-	}
-	r.kept = keptCongestion(cfg.Study, cfg.Resumed.Trials)
-	r.madeBefore = lastSetups(cfg.Resumed.Trials)
+	r.resume()
+	r.madeBefore = lastSetups(r.cfg.Resumed.Trials)
 	r.cfg.Resumed.Trials = nil // the schedule has what decides by them, and trials.ndjson the rest
 	r.measure = r.measureGroup
 	return r
+}
+
+// resume sets what the run takes over from the trials that it resumes.
+func (r *run) resume() {
+	earlier := r.cfg.Resumed
+	r.out.Apart, r.out.Duplicates = earlier.Apart, earlier.Duplicates
+	if len(earlier.Trials) > 0 {
+		r.out.Started = earlier.Trials[0].Started
+	}
+	r.kept = keptCongestion(r.cfg.Study, earlier.Trials)
+	r.factsBefore = factsHashes(earlier.Trials)
 }
 
 // whole executes the run and records its result.
 func (r *run) whole(ctx context.Context) (result.Run, error) {
 	err := r.execute(ctx)
 	down := errors.Join(r.teardown(), r.observer.Close())
+	if other, ok := errors.AsType[*OtherExperimentError](err); ok {
+		other.Cleanup = errors.Join(r.cfg.Dir.WithdrawSession(), down)
+		r.out.Status = result.RunFailed
+		r.tell(live.Ended{Status: r.out.Status, Dir: r.cfg.Dir.Path()})
+		return r.out, other
+	}
 	switch {
 	case ctx.Err() != nil:
 		r.out.Status, err = result.RunInterrupted, nil
@@ -116,6 +129,8 @@ type run struct {
 	measurement
 	invalid string // the first invalid trial and its reason
 	kept    string // congestion control of the trials of the run that is resumed
+	// factsBefore are the hashes of the facts of each mode in those trials, see result.FactsHash.
+	factsBefore map[string][]string
 	// measure runs a group of trials; tests replay recorded ones instead.
 	measure func(ctx context.Context, trials []plan.Trial, attempt int) []*trialRun
 }
@@ -166,6 +181,40 @@ func (r *state) give(w result.Warning) {
 }
 
 func (r *run) execute(ctx context.Context) error {
+	r.announce()
+	for _, w := range r.cfg.Machines.Warnings {
+		r.give(w)
+	}
+	r.warnBeforeStart()
+	r.warnResumed()
+	// Before anything is set up: a run that is killed is reported and resumed by it.
+	if err := r.recordSession(); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(r.schedule.Plan.Workloads, evidence.OverUDP) {
+		r.observer.WatchDrops()
+	}
+	r.out.CostPass = analysis.RequestedPass(r.cfg.Study)
+	failed := r.setUpAll(ctx)
+	if err := r.compareFacts(); err != nil {
+		return err
+	}
+	if failed != nil {
+		return failed
+	}
+	r.warnNeighbours()
+	r.describe(ctx)
+	if err := r.decide(ctx); err != nil {
+		return err
+	}
+	if err := r.recordSession(); err != nil {
+		return err
+	}
+	return r.blocks(ctx)
+}
+
+// announce estimates the run and tells what is planned.
+func (r *run) announce() {
 	todo := r.schedule.Remaining()
 	takes := r.cfg.Drivers.SetupTime(r.cfg.Study)
 	takes += r.schedule.Plan.Estimate(plan.Profiles(r.cfg.Study))
@@ -180,31 +229,6 @@ func (r *run) execute(ctx context.Context) error {
 		Trials: len(todo), Blocks: r.schedule.Plan.Blocks, Estimate: r.schedule.Announced,
 		MinBlocks: r.schedule.Plan.MinBlocks, MinTime: r.schedule.Plan.Estimate(least) + takes,
 	})
-	for _, w := range r.cfg.Machines.Warnings {
-		r.give(w)
-	}
-	r.warnBeforeStart()
-	r.warnResumed()
-	// Before anything is set up: a run that is killed is reported and resumed by it.
-	if err := r.recordSession(); err != nil {
-		return err
-	}
-	if slices.ContainsFunc(r.schedule.Plan.Workloads, evidence.OverUDP) {
-		r.observer.WatchDrops()
-	}
-	r.out.CostPass = analysis.RequestedPass(r.cfg.Study)
-	if err := r.setUpAll(ctx); err != nil {
-		return err
-	}
-	r.warnNeighbours()
-	r.describe(ctx)
-	if err := r.decide(ctx); err != nil {
-		return err
-	}
-	if err := r.recordSession(); err != nil {
-		return err
-	}
-	return r.blocks(ctx)
 }
 
 // now is the time by the wall clock at the start of the run and the monotonic clock since: a wall clock that is set

@@ -32,6 +32,7 @@ type scripted struct {
 	give    func(tr *trialRun)
 	provide func(mode string, nth int) error
 	lost    func(mode string, nth int) error
+	facts   func(mode string, nth int) []result.Fact
 	on      func(live.Event)
 
 	interrupt    func() // ends the run, while it runs
@@ -92,7 +93,12 @@ func (s *scripted) Provision(ctx context.Context, o driver.Order) (*driver.Path,
 	}
 	var once sync.Once
 	nth := s.made[o.Name]
+	var facts []result.Fact
+	if s.facts != nil {
+		facts = s.facts(o.Name, nth)
+	}
 	return &driver.Path{
+		Facts: facts,
 		Lost: func() error {
 			if s.lost == nil {
 				return nil
@@ -135,13 +141,7 @@ func (s *scripted) runs(t *testing.T) error {
 			done[i].Experiment, done[i].Tare = plan.Settings(s.study).Experiment(d.Mode, d.Workload), build.String()
 			must.Do(t, dir.Append(done[i]))
 		}
-		r := newRun(Config{
-			Study: s.study, RunID: "scripted", Drivers: driver.Registry{s}, Dir: dir, Listener: s, Build: build,
-			Machines: driver.HostInfo{Hosts: labdriver.Hosts(), CPUs: []int{0}}, Resumed: store.Resumption{Trials: done, Last: len(done)},
-		})
-		r.measure = func(_ context.Context, trials []plan.Trial, attempt int) []*trialRun {
-			return s.measure(r, trials, attempt)
-		}
+		r := s.newRun(Config{RunID: "scripted", Dir: dir, Build: build, Resumed: store.Resumption{Trials: done, Last: len(done)}})
 		s.run, err = r.whole(ctx)
 		_, all, lerr := dir.Load()
 		must.Do(t, lerr)
@@ -151,6 +151,16 @@ func (s *scripted) runs(t *testing.T) error {
 		must.EqualFor(t, mode+" was set up", n, s.closed[mode])
 	}
 	return err
+}
+
+// newRun is the run with the rest of its configuration.
+func (s *scripted) newRun(cfg Config) *run {
+	cfg.Study, cfg.Drivers, cfg.Listener, cfg.Machines = s.study, driver.Registry{s}, s, driver.HostInfo{Hosts: labdriver.Hosts(), CPUs: []int{0}}
+	r := newRun(cfg)
+	r.measure = func(_ context.Context, trials []plan.Trial, attempt int) []*trialRun {
+		return s.measure(r, trials, attempt)
+	}
+	return r
 }
 
 // measure gives the trials of a group one after another. Each takes its planned time, and its rate is

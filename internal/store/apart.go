@@ -21,7 +21,8 @@ type separated struct {
 // separate splits the trials of a directory. Those of the current session's experiment
 // and build are its own; current is nil if no session was recorded, and for each mode and
 // workload the newest trial then decides, so that the trials of an older program, of
-// which neither is known, remain together. Of lines with the same number, attempt and
+// which neither is known, remain together. So it does for the facts of a mode that the
+// session has not set up. Of lines with the same number, attempt and
 // experiment only the first counts.
 func separate(trials []result.Trial, current *result.Session, sessions []result.Session) separated {
 	out := separated{own: trials}
@@ -34,7 +35,7 @@ func separate(trials []result.Trial, current *result.Session, sessions []result.
 		out.own = trials
 		return out
 	}
-	why := explanation{current: current, sessions: sessions}
+	why := explanation{current: current, sessions: sessions, facts: belongs.facts}
 	apart := &result.Apart{}
 	out.own = nil
 	var foreign []result.Trial
@@ -59,21 +60,40 @@ type membership struct {
 	current    *result.Session
 	build      string
 	experiment map[cell]string
+	facts      map[string]string // by mode: the hash of the facts that decide its trials, if it is known
 }
 
 func newMembership(trials []result.Trial, current *result.Session) membership {
-	m := membership{current: current, experiment: map[cell]string{}}
+	m := membership{current: current, experiment: map[cell]string{}, facts: map[string]string{}}
 	if current != nil {
 		m.build = current.Run.Tare.String()
-		return m
+	} else {
+		for _, t := range trials {
+			m.build, m.experiment[cell{t.Mode, t.Workload}] = t.Tare, t.Experiment
+		}
 	}
 	for _, t := range trials {
-		m.build, m.experiment[cell{t.Mode, t.Workload}] = t.Tare, t.Experiment
+		if t.FactsHash != "" && m.sameSettings(t) {
+			m.facts[t.Mode] = t.FactsHash
+		}
+	}
+	if current != nil {
+		for _, mode := range current.Run.Modes {
+			if hash := result.FactsHash(mode.Facts); hash != "" {
+				m.facts[mode.ID] = hash
+			}
+		}
 	}
 	return m
 }
 
+// own reports whether a trial is of the run. One of a program that recorded no hash of facts can have had any.
 func (m membership) own(t result.Trial) bool {
+	return m.sameSettings(t) && (t.FactsHash == "" || t.FactsHash == m.facts[t.Mode])
+}
+
+// sameSettings reports whether build and settings of a trial are those of the run.
+func (m membership) sameSettings(t result.Trial) bool {
 	at := cell{t.Mode, t.Workload}
 	want, known := m.experiment[at]
 	if !known {
@@ -126,6 +146,7 @@ func ascending(trials []result.Trial) bool {
 type explanation struct {
 	current  *result.Session
 	sessions []result.Session
+	facts    map[string]string // see membership
 	found    []result.Cause
 	trials   map[result.Cause][]int
 	known    map[experiment][]result.Cause
@@ -134,14 +155,14 @@ type explanation struct {
 // experiment is what a line says about what decided it.
 type experiment struct {
 	cell
-	hash, tare string
+	hash, facts, tare string
 }
 
 func (e *explanation) add(t result.Trial) {
 	if e.trials == nil {
 		e.trials, e.known = map[result.Cause][]int{}, map[experiment][]result.Cause{}
 	}
-	of := experiment{cell{t.Mode, t.Workload}, t.Experiment, t.Tare}
+	of := experiment{cell{t.Mode, t.Workload}, t.Experiment, t.FactsHash, t.Tare}
 	why, done := e.known[of]
 	if !done {
 		why = e.why(of)
@@ -164,6 +185,9 @@ func (e *explanation) why(of experiment) (out []result.Cause) {
 		out = append(out, result.Cause{Scope: result.CauseBuild, Then: of.tare, Now: build})
 	}
 	if of.hash == e.current.Settings.Experiment(of.mode, of.workload) {
+		if len(out) == 0 { // another build may find other facts
+			return e.whyFacts(of)
+		}
 		return out
 	}
 	for _, s := range slices.Backward(e.sessions) {
@@ -175,6 +199,27 @@ func (e *explanation) why(of experiment) (out []result.Cause) {
 		out = append(out, result.Cause{Scope: result.CauseUnknown})
 	}
 	return out
+}
+
+// whyFacts are the causes for trials whose mode had other facts.
+func (e *explanation) whyFacts(of experiment) []result.Cause {
+	then, now := e.factsOf(of.mode, of.facts), e.factsOf(of.mode, e.facts[of.mode])
+	if then == nil || now == nil {
+		return []result.Cause{{Scope: result.CauseUnknown}}
+	}
+	return result.FactCauses(of.mode, then, now)
+}
+
+// factsOf finds the facts of a mode by their hash, nil if no session recorded them.
+func (e *explanation) factsOf(mode, hash string) []result.Fact {
+	for _, s := range append(slices.Clip(e.sessions), *e.current) {
+		for _, m := range s.Run.Modes {
+			if m.ID == mode && result.FactsHash(m.Facts) == hash {
+				return m.Facts
+			}
+		}
+	}
+	return nil
 }
 
 // causes are all causes with the numbers of their trials.

@@ -212,3 +212,50 @@ func TestAppendFull(t *testing.T) {
 		t.Errorf("reopened with %d of %d bytes", again.size, info.Size())
 	}
 }
+
+// Trials of a mode whose facts that decide its trials were others are apart. A session that has not set the mode up has what the
+// newest trial has; trials without a hash can have had any.
+func TestTrialsOfOtherFactsAreApart(t *testing.T) {
+	with := func(id string, facts ...result.Fact) result.Session {
+		s := session(id, "300ms", result.Build{Version: "v1"})
+		s.Run.Modes = []result.Mode{{ID: "host", Facts: facts}}
+		return s
+	}
+	trial := func(of result.Session, seq int) result.Trial {
+		tr := trialIn(of, seq)
+		tr.FactsHash = result.FactsHash(of.Run.Modes[0].Facts)
+		return tr
+	}
+	address := result.Fact{Name: "address", Value: "10.0.0.1"}
+	a, b := with("s1", result.Deciding("engine", "1"), address), with("s2", address, result.Deciding("engine", "2"))
+	tests := []struct {
+		name     string
+		sessions []result.Session
+		own      []int
+		causes   []result.Cause
+	}{
+		{"the last session's", []result.Session{b, a}, []int{1, 2, 4}, []result.Cause{{Scope: "facts of mode host", Key: "engine", Then: "2", Now: "1", Trials: "3"}}},
+		{"the newest trial's", []result.Session{a, b, with("s3")}, []int{3, 4}, []result.Cause{{Scope: "facts of mode host", Key: "engine", Then: "1", Now: "2", Trials: "1-2"}}},
+		{"not recorded", []result.Session{b}, []int{3, 4}, []result.Cause{{Scope: "settings", Trials: "1-2"}}},
+		{"without sessions", nil, []int{3, 4}, []result.Cause{{Scope: "settings", Trials: "1-2"}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			run, trials := must.Get2(putTogether(t, tt.sessions, trial(a, 1), trial(a, 2), trial(b, 3), trialIn(a, 4)).Load())(t)
+			must.Equal(t, tt.own, seqs(trials))
+			must.Equal(t, tt.causes, run.Apart.Causes)
+		})
+	}
+}
+
+// A session that is withdrawn leaves the record as it was.
+func TestSessionIsWithdrawn(t *testing.T) {
+	a, b := session("s1", "300ms", result.Build{Version: "v1"}), session("s2", "900ms", result.Build{Version: "v1"})
+	d := putTogether(t, []result.Session{a})
+	again := must.Get(Open(d.Path()))(t)
+	defer again.Close()
+	must.Do(t, again.WriteSession(b))
+	must.Do(t, again.WriteSession(b))
+	must.Do(t, again.WithdrawSession())
+	must.Equal(t, []result.Session{a}, must.Get(d.readSessions())(t))
+}

@@ -51,6 +51,7 @@ type Dir struct {
 	broken error    // of the first Append that failed
 
 	sessions     []result.Session // see WriteSession
+	earlier      []result.Session // those before its first call, see WithdrawSession
 	sessionsRead bool
 }
 

@@ -57,7 +57,7 @@ func (l partial) removeUnneeded(t *result.Trial) {
 	}
 	// These have few distinct values in very many trials.
 	t.Schema, t.Mode, t.Workload = one(t.Schema), one(t.Mode), one(t.Workload)
-	t.Experiment, t.Tare = one(t.Experiment), one(t.Tare)
+	t.Experiment, t.FactsHash, t.Tare = one(t.Experiment), one(t.FactsHash), one(t.Tare)
 }
 
 // DropJudged removes from the trials of an evaluated run what LoadPartial would not have

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"tare/internal/result"
 )
@@ -35,7 +36,7 @@ func (d *Dir) WriteSession(s result.Session) error {
 		if err != nil {
 			return err
 		}
-		d.sessions, d.sessionsRead = earlier, true
+		d.earlier, d.sessions, d.sessionsRead = earlier, slices.Clone(earlier), true
 	}
 	s.Run.Schema = result.Schema
 	if last := len(d.sessions) - 1; last >= 0 && d.sessions[last].Run.ID == s.Run.ID {
@@ -43,10 +44,32 @@ func (d *Dir) WriteSession(s result.Session) error {
 	}
 	for i, e := range d.sessions {
 		d.sessions[i].Run = result.Run{
-			Schema: e.Run.Schema, ID: e.Run.ID, Started: e.Run.Started, Status: e.Run.Status, Tare: e.Run.Tare, Seed: e.Run.Seed, Profile: e.Run.Profile,
+			Schema: e.Run.Schema, ID: e.Run.ID, Started: e.Run.Started, Status: e.Run.Status, Tare: e.Run.Tare, Seed: e.Run.Seed, Profile: e.Run.Profile, Modes: deciding(e.Run.Modes),
 		}
 	}
 	d.sessions = append(d.sessions[max(0, len(d.sessions)-mostSessions+1):], s)
+	return d.writeSessions()
+}
+
+// WithdrawSession restores the record of the sessions before the one that was written: it
+// ran no trial. Errors: a failed write.
+func (d *Dir) WithdrawSession() error {
+	d.sessions = slices.Clone(d.earlier)
+	return d.writeSessions()
+}
+
+// deciding are the modes of an earlier session with the facts that decide their trials, by
+// which later ones tell trials apart.
+func deciding(modes []result.Mode) (out []result.Mode) {
+	for _, m := range modes {
+		if facts := result.DecidingFacts(m.Facts); len(facts) > 0 {
+			out = append(out, result.Mode{ID: m.ID, Facts: facts})
+		}
+	}
+	return out
+}
+
+func (d *Dir) writeSessions() error {
 	data, err := encode(sessionsJSON{sessionsSchema, d.sessions}, " ")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", filepath.Join(d.Path(), SessionsFile), err)

@@ -56,7 +56,7 @@ func (a commands) runCommand() *cobra.Command {
 	c.Flags().StringVar(&f.resume, "resume", "", "resume the interrupted run in this directory")
 	rundir.AddClaims(c, &f.claims)
 	c.Flags().BoolVar(&f.archive, "archive", false, "print the run's files to stdout, too, as text that tare report - reads: for a run whose output is all that is kept")
-	c.Flags().BoolVar(&f.force, "force", false, "with --resume: continue although the study or the program changed, and set the earlier trials apart")
+	c.Flags().BoolVar(&f.force, "force", false, "with --resume: continue although the study, the program or a mode changed, and set the earlier trials apart")
 	command.CompleteArguments(c, studies.Names)
 	return c
 }
@@ -177,9 +177,12 @@ func (a commands) execute(ctx context.Context, s study.Study, dir *store.Dir, do
 	defer view.close() // after a panic, too
 	run, err := runner.Run(ctx, runner.Config{
 		Study: s, RunID: id.ID, Machines: machines, Drivers: a.hosts.Target.Drivers, Dir: dir, Build: a.runs.Build,
-		Listener: view.Listener, Progress: view.progress, Resumed: done, Force: done.Forced,
+		Listener: view.Listener, Progress: view.progress, Resumed: done, Force: f.force,
 	})
 	view.close() // the table comes in its place
+	if other, ok := errors.AsType[*runner.OtherExperimentError](err); ok {
+		return command.Usage(errors.Join(rundir.Mixing(dir.Path(), other.Apart), other.Cleanup))
+	}
 	if err != nil && !errors.Is(err, runner.ErrNothing) {
 		return err
 	}

@@ -22,7 +22,7 @@ func (r Reader) Reopen(path string, s study.Study, force bool) (*store.Dir, stor
 	}
 	done, err := dir.Resume(r.session(s))
 	if err == nil && done.Apart != nil && !force && !done.Forced {
-		err = mixing(path, *done.Apart)
+		err = Mixing(path, *done.Apart)
 	}
 	if err != nil {
 		return nil, done, errors.Join(err, dir.Close())
@@ -36,8 +36,8 @@ func (r Reader) session(s study.Study) result.Session {
 	return result.Session{Run: result.Run{Tare: r.Build}, Settings: plan.Settings(s)}
 }
 
-// mixing is the error about a run that cannot go on as what it was, with every reason.
-func mixing(path string, apart result.Apart) error {
+// Mixing is the error about a run that cannot go on as what it was, with every reason.
+func Mixing(path string, apart result.Apart) error {
 	return fmt.Errorf("resume %s: %d of its trials are of another experiment: %s; restore what they were measured with, start a new run, or add --force to continue with these trials set apart",
 		path, apart.Trials.Total(), causesText(apart.Causes))
 }

@@ -63,12 +63,18 @@ type pace struct{ took, estimate time.Duration }
 // New returns the schedule of a plan; a resumed run already has some of its trials.
 func New(cfg Config, p plan.Plan) *Schedule {
 	sc := &Schedule{cfg: cfg, Plan: p, paces: map[string]pace{}, chosen: map[string]bool{}, left: map[cell]bool{}, sliced: map[string]time.Duration{}, shifted: map[string]bool{}, passFrom: passFrom(cfg.Study)}
-	sc.history = history{searches: map[cell]*result.Search{}, tallies: map[string]result.Tally{}}
-	for _, t := range cfg.Earlier {
+	sc.Resume(cfg.Earlier)
+	sc.cfg.Earlier = nil // no longer needed
+	return sc
+}
+
+// Resume makes these trials those of the run that is resumed, in place of all before.
+func (sc *Schedule) Resume(earlier []result.Trial) {
+	sc.history, sc.passTrials = history{searches: map[cell]*result.Search{}, tallies: map[string]result.Tally{}}, nil
+	for _, t := range earlier {
 		sc.Record(t)
 	}
-	sc.earlier, sc.cfg.Earlier = len(sc.outcomes), nil // no longer needed
-	return sc
+	sc.earlier = len(sc.outcomes)
 }
 
 // Remaining is the plan without the trials of the resumed run.

@@ -116,8 +116,8 @@ type Machine struct {
 func (v Versions) Facts() []result.Fact {
 	var out []result.Fact
 	for _, f := range []result.Fact{
-		{Name: result.FactEngine, Value: v.Engine}, {Name: "api", Value: v.API}, {Name: "containerd", Value: v.Containerd},
-		{Name: "runc", Value: v.Runc}, {Name: result.FactEngineReleased, Value: v.released()}, {Name: "firewall backend", Value: v.Firewall}, {Name: "os", Value: v.OS}, {Name: "arch", Value: v.Arch}, {Name: "kernel", Value: v.Kernel},
+		result.Deciding(result.FactEngine, v.Engine), {Name: "api", Value: v.API}, result.Deciding("containerd", v.Containerd),
+		result.Deciding("runc", v.Runc), {Name: result.FactEngineReleased, Value: v.released()}, result.Deciding("firewall backend", v.Firewall), {Name: "os", Value: v.OS}, {Name: "arch", Value: v.Arch}, result.Deciding("kernel", v.Kernel),
 	} {
 		if f.Value != "" {
 			out = append(out, f)

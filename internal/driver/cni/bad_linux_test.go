@@ -51,7 +51,7 @@ func chain(more string) string {
 // A conflist that cannot be used, and a plugin that misbehaves, are one line that says what was
 // attempted and why it failed. DEL is called for what an ADD has begun, and nothing is left.
 func TestBad(t *testing.T) {
-	dir := needPlugins(t, "current")
+	dir := drivertest.NeedCNI(t, "current")
 	only := func(plugin string) string {
 		return `{"cniVersion": "1.0.0", "name": "test", "plugins": [{"type": "` + plugin + `"}]}`
 	}
@@ -147,10 +147,10 @@ func left(t *testing.T, o labdriver.Order) {
 // A network is looked up by its name among the files of a directory; a broken one beside it
 // is named if the network is not found.
 func TestLookUp(t *testing.T) {
-	needPlugins(t, "current")
+	drivertest.NeedCNI(t, "current")
 	configs := t.TempDir()
 	t.Setenv("NETCONFPATH", configs)
-	t.Setenv("CNI_PATH", needPlugins(t, "current"))
+	t.Setenv("CNI_PATH", drivertest.NeedCNI(t, "current"))
 	for name, text := range map[string]string{
 		"10-other.conflist": `{"cniVersion": "1.0.0", "name": "other", "plugins": [{"type": "ptp"}]}`,
 		"20-broken.conf":    "{\n,",
@@ -170,7 +170,7 @@ func TestLookUp(t *testing.T) {
 
 // A run that is interrupted while a plugin works ends it and calls DEL.
 func TestInterrupted(t *testing.T) {
-	dir := needPlugins(t, "current")
+	dir := drivertest.NeedCNI(t, "current")
 	called := filepath.Join(t.TempDir(), "called")
 	plugins := fake(t, map[string]string{"slow": `[ -n "$CNI_COMMAND" ] && echo $CNI_COMMAND >>` + called + `; [ "$CNI_COMMAND" != ADD ] || sleep 1000`})
 	o := spec(t, "cni/network:"+write(t, "slow.conflist", chain("slow")), 1, map[string]string{"plugins": dir + ":" + plugins})
@@ -231,7 +231,7 @@ func TestStudyChoosesNoProgram(t *testing.T) {
 // A path on which packets are dropped: the error of its check, or its warning, names the place and what
 // dropped them. The plugin bad changes the host as such plugins do.
 func TestDropped(t *testing.T) {
-	dir := needPlugins(t, "current")
+	dir := drivertest.NeedCNI(t, "current")
 	nft, err := exec.LookPath("nft")
 	if err != nil {
 		testneed.Missing(t, testneed.NFT, err)

@@ -23,7 +23,7 @@ import (
 
 // Every workload over each mode with the plugin bridge; the built path is the drawn one.
 func TestDrawn(t *testing.T) {
-	dir := needPlugins(t, "current")
+	dir := drivertest.NeedCNI(t, "current")
 	for _, mode := range []string{"cni/network:bridge", "cni/published:bridge", "cni/colocated:bridge"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
@@ -55,7 +55,7 @@ func TestKubernetesConflists(t *testing.T) {
 	} {
 		t.Run(strings.TrimSuffix(tt.mode+"-"+tt.plugins+"-"+tt.flannel, "-"), func(t *testing.T) {
 			t.Parallel()
-			o := spec(t, tt.mode, 2, map[string]string{"plugins": needPlugins(t, tt.plugins), "flannel": tt.flannel})
+			o := spec(t, tt.mode, 2, map[string]string{"plugins": drivertest.NeedCNI(t, tt.plugins), "flannel": tt.flannel})
 			if strings.HasSuffix(tt.mode, "ipvlan") {
 				needIPVlan(t, o)
 			}
@@ -121,7 +121,7 @@ func TestKubernetesShortcutsAreVoid(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := build(t, tt.mode, map[string]string{"plugins": needPlugins(t, "current"), "flannel": tt.flannel})
+			s := build(t, tt.mode, map[string]string{"plugins": drivertest.NeedCNI(t, "current"), "flannel": tt.flannel})
 			if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 				t.Fatalf("before the shortcut: %v", err)
 			}
@@ -154,7 +154,7 @@ func pastTunnel(_ *testing.T, s *drivertest.Setup) error {
 // The path's facts say which conflist and which plugins built it. What plugins keep in files is
 // gone with the path, wherever a conflist puts it.
 func TestState(t *testing.T) {
-	dir := needPlugins(t, "current")
+	dir := drivertest.NeedCNI(t, "current")
 	kept := filepath.Join(t.TempDir(), "state", "of", "ipam")
 	before := listState(t)
 	file := write(t, "kept.conflist", `{"cniVersion": "1.0.0", "name": "kept", "plugins": [{"type": "bridge", "isGateway": true, "capabilities": {"ipRanges": true},
@@ -193,7 +193,7 @@ func listState(t *testing.T) (names []string) {
 
 // Host b may have a conflist of its own.
 func TestOther(t *testing.T) {
-	dir := needPlugins(t, "current")
+	dir := drivertest.NeedCNI(t, "current")
 	of := func(subnet string) string {
 		return `{"cniVersion": "1.0.0", "name": "mine", "plugins": [{"type": "ptp", "ipam": {"type": "host-local", "subnet": "` + subnet + `", "routes": [{"dst": "0.0.0.0/0"}]}}]}`
 	}
@@ -209,7 +209,7 @@ func TestOther(t *testing.T) {
 
 // A chained plugin changes the devices and settings of the sandboxes.
 func TestTuning(t *testing.T) {
-	dir := needPlugins(t, "current")
+	dir := drivertest.NeedCNI(t, "current")
 	file := write(t, "tuned.conflist", strings.Replace(chain("tuning"), `"type": "tuning"`, `"type": "tuning", "mtu": 1300, "sysctl": {"net.ipv4.tcp_retries2": "9"}`, 1))
 	s := build(t, "cni/network:"+file, map[string]string{"plugins": dir})
 	client, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false)

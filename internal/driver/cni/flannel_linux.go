@@ -135,7 +135,7 @@ func (p *path) startFlannel(ctx context.Context, backend string) (map[*lab.Host]
 	for _, h := range hosts {
 		p.AddProcess(started[h])
 	}
-	p.AddFact("flannel", backend+" by "+paths["flanneld"])
+	p.AddDeciding("flannel", backend+" by "+paths["flanneld"])
 	return text, nil
 }
 

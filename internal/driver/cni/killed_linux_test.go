@@ -13,7 +13,7 @@ import (
 // gc's list; removing it ends it.
 func TestKilledRun(t *testing.T) {
 	drivertest.NeedRoot(t, "only root sees all that a dead run left")
-	dir := needPlugins(t, "current")
+	dir := drivertest.NeedCNI(t, "current")
 	called := filepath.Join(t.TempDir(), "called")
 	plugins := fake(t, map[string]string{"noting": noting(called)})
 	file := write(t, "doomed.conflist", `{"cniVersion": "1.0.0", "name": "doomed", "plugins": [

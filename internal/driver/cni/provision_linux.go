@@ -127,7 +127,7 @@ func (p *path) read(d Driver, name string, dirs []string, options map[string]str
 			return &driver.Unsupported{Mode: p.Mode, Reason: err.Error()}
 		}
 		if s.role == "client" || p.kind == published || options[optionOther] != "" && p.kind == network {
-			p.AddFact("CNI configuration of host "+s.At, c.source+", SHA-256 "+c.sum)
+			p.AddDeciding("CNI configuration of host "+s.At, c.source+", SHA-256 "+c.sum)
 		}
 	}
 	return nil
@@ -296,7 +296,7 @@ func (p *path) plugin(text string) {
 	name := filepath.Base(file)
 	if !p.known[name] {
 		p.known[name] = true
-		p.AddFact("CNI plugin "+name, text)
+		p.AddDeciding("CNI plugin "+name, text)
 	}
 }
 

@@ -201,12 +201,13 @@ func (h *hosts) facts(ctx context.Context) (versions, runtimes []result.Fact) {
 		versions = append(versions, containers.VersionFacts(s.At, s.engine.Engine)...)
 		if s.podman != nil {
 			for _, f := range s.podman.Facts() {
-				versions = append(versions, result.Fact{Name: s.At + " " + f.Name, Value: f.Value})
+				f.Name = s.At + " " + f.Name
+				versions = append(versions, f)
 			}
 		}
-		versions = append(versions, result.Fact{Name: s.At + " engine program", Value: s.engine.Program})
+		versions = append(versions, result.Deciding(s.At+" engine program", s.engine.Program))
 		if h.config.Sandboxed() {
-			runtimes = append(runtimes, result.Fact{Name: s.At + " runtime", Value: h.config.RuntimeVersion(ctx)})
+			runtimes = append(runtimes, result.Deciding(s.At+" runtime", h.config.RuntimeVersion(ctx)))
 		}
 	}
 	return versions, runtimes

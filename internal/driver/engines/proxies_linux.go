@@ -52,7 +52,7 @@ func (x proxies) watch(p *path) error {
 	if x.side == p.inner { // RootlessKit has moved it to a directory with an arbitrary name
 		program = filepath.Base(program)
 	}
-	p.AddFacts(result.Fact{Name: x.side.At + " userland proxy", Value: program})
+	p.AddFacts(result.Deciding(x.side.At+" userland proxy", program))
 	return nil
 }
 

@@ -66,8 +66,8 @@ func (p *rootlessPath) enter(s *side) error {
 	if err := errors.Join(p.lab.Prepare(ns), ns.Tuning().Segmentation(tap, p.lab.Spec.Offload)); err != nil {
 		return err
 	}
-	p.AddFacts(result.Fact{Name: s.At + " network driver", Value: p.driver.Net}, result.Fact{Name: s.At + " port driver", Value: p.driver.Port},
-		result.Fact{Name: s.At + " rootless MTU", Value: strconv.Itoa(p.driver.MTU)})
+	p.AddFacts(result.Deciding(s.At+" network driver", p.driver.Net), result.Deciding(s.At+" port driver", p.driver.Port),
+		result.Deciding(s.At+" rootless MTU", strconv.Itoa(p.driver.MTU)))
 	return nil
 }
 

@@ -63,7 +63,7 @@ func (p *path) versionFacts() []result.Fact {
 		if s.engine == nil {
 			continue
 		}
-		facts = append(facts, result.Fact{Name: s.At + " engine is", Value: s.engine.Name})
+		facts = append(facts, result.Deciding(s.At+" engine is", s.engine.Name))
 		facts = append(facts, containers.VersionFacts(s.At, s.engine)...)
 	}
 	for _, e := range p.endpoints {

@@ -83,8 +83,8 @@ func (l *logical) start(ctx context.Context, p *path, s *bridged.Side) error {
 func (p *path) buildLogical(ctx context.Context) error {
 	a, b := p.Sides()
 	eth, lo := pathspec.Device{Name: lab.Underlay}, pathspec.Device{Name: "lo"}
-	p.AddFact("OVN", p.ovn.central.String())
-	p.AddFact("Open vSwitch", p.ovn.sw.String())
+	p.AddDeciding("OVN", p.ovn.central.String())
+	p.AddDeciding("Open vSwitch", p.ovn.sw.String())
 	p.AddFact("datapath", vswitch.UserspaceFact)
 	if err := p.ovn.start(ctx, p, b); err != nil {
 		return err

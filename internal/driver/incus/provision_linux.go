@@ -46,7 +46,7 @@ func (Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, e
 	}
 	p := &path{Path: bridged.Path{Path: base}, in: in, nat: !row.Build.process, ovn: ovn, servers: map[*lab.Host]*server{}}
 	p.Program = bridged.Program{Bridge: bridge, Table: table, Connect: p.connect}
-	p.AddFact("incus", in.version+" ("+in.daemon+")")
+	p.AddDeciding("incus", in.version+" ("+in.daemon+")")
 	own := driver.Path{FlushConnections: p.FlushConnections}
 	switch {
 	case ovn != nil:

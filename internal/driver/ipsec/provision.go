@@ -164,9 +164,9 @@ func (b *build) settle() error {
 		return fmt.Errorf("the hosts have different security associations: a receives %08x and sends %08x, b receives %08x and sends %08x",
 			spis[0].in, spis[0].out, spis[1].in, spis[1].out)
 	}
-	b.AddFact("strongSwan", b.peers[0].version)
-	b.AddFact("ESP", map[bool]string{true: "in the kernel", false: "in charon (kernel-libipsec)"}[b.kernel])
-	b.AddFact("cipher", spis[0].cipher)
+	b.AddDeciding("strongSwan", b.peers[0].version)
+	b.AddDeciding("ESP", map[bool]string{true: "in the kernel", false: "in charon (kernel-libipsec)"}[b.kernel])
+	b.AddDeciding("cipher", spis[0].cipher)
 	b.AddFact("key exchange", spis[0].keyExchange)
 	return b.Taps(func(s *tunnel.Side) linuxnet.TunnelIngress {
 		spi := spis[1].in

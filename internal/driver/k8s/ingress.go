@@ -85,7 +85,7 @@ func (p *path) ingress(ctx context.Context) error {
 	}
 	return p.throughController(ctx, controller{
 		name:  "IngressClass " + class.Name,
-		facts: []result.Fact{{Name: "ingress class", Value: fmt.Sprintf("%s, of controller %s", class.Name, class.Controller)}},
+		facts: []result.Fact{result.Deciding("ingress class", fmt.Sprintf("%s, of controller %s", class.Name, class.Controller))},
 		host:  func(name string) string { return name + ".invalid" },
 		create: func(ctx context.Context, r kube.RouteSpec) (*kube.Route, error) {
 			return p.cluster.CreateIngress(ctx, r, class.Name)
@@ -108,7 +108,7 @@ func (p *path) gateway(ctx context.Context) error {
 	}
 	return p.throughController(ctx, controller{
 		name:  "Gateway " + g.String(),
-		facts: []result.Fact{{Name: "gateway", Value: fmt.Sprintf("%s, of class %s", g, g.Class)}},
+		facts: []result.Fact{result.Deciding("gateway", fmt.Sprintf("%s, of class %s", g, g.Class))},
 		host:  g.Host,
 		http2: true,
 		create: func(ctx context.Context, r kube.RouteSpec) (*kube.Route, error) {

@@ -36,7 +36,7 @@ func (p *path) additionalNetwork(ctx context.Context) error {
 			p.SetSteps(append(steps[0], pathspec.Reversed(steps[1])...)...)
 			p.AddFacts(result.Fact{Name: "network", Value: p.pods.network.String()})
 			if p.pods.network.Type != "" {
-				p.AddFacts(result.Fact{Name: "network plugin", Value: p.pods.network.Type})
+				p.AddFacts(result.Deciding("network plugin", p.pods.network.Type))
 			}
 			p.AddFacts(result.Fact{Name: "device in the pods", Value: fmt.Sprintf("%s (%s), MTU %d", ends[1].Link.Name, ends[1].Link.Kind, ends[1].Link.MTU)})
 		}

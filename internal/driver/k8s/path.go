@@ -76,7 +76,7 @@ func (e *endpoint) steps(at remote.Attachment) []pathspec.Step {
 
 // facts returns the facts that are known without the mode's pods.
 func (p *path) facts(nodes []kube.Node) []result.Fact {
-	facts := []result.Fact{{Name: "cluster", Value: p.cluster.Context}, {Name: "kubernetes", Value: p.cluster.Version}}
+	facts := []result.Fact{{Name: "cluster", Value: p.cluster.Context}, result.Deciding("kubernetes", p.cluster.Version)}
 	for i, n := range nodes {
 		facts = append(facts, result.Fact{Name: hostName(i) + " node", Value: n.Name})
 	}

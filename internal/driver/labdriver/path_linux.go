@@ -130,6 +130,11 @@ func (p *Path) AddFact(name, value string) {
 	p.facts = append(p.facts, result.Fact{Name: name, Value: value})
 }
 
+// AddDeciding adds a fact that decides the trials of the mode, see [result.Deciding].
+func (p *Path) AddDeciding(name, value string) {
+	p.facts = append(p.facts, result.Deciding(name, value))
+}
+
 // Snapshot reads all counters. If it fails because a process of the mode has exited, the
 // error says so.
 func (p *Path) Snapshot(ctx context.Context) (driver.Counters, error) {

@@ -120,7 +120,7 @@ func setUp(ctx context.Context, p *tunnel.Path, in installed, cipher string) err
 		p.AddHandler(h.Side, "process", program, counterOwner)
 	}
 	p.Diagnose = func(err error) error { return explain(hosts, err) }
-	p.AddFact("Nebula", fmt.Sprintf("%s (%s)", in.version, in.path))
+	p.AddDeciding("Nebula", fmt.Sprintf("%s (%s)", in.version, in.path))
 	p.AddFact("cipher", cipher+", keys by Curve25519 (Noise IX)")
 	if err := p.Taps(func(*tunnel.Side) linuxnet.TunnelIngress { return linuxnet.TunnelIngress{Port: port} }); err != nil {
 		return err

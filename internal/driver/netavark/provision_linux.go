@@ -35,7 +35,7 @@ func (Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, e
 	}
 	p := &bridged.Path{Path: base}
 	p.Program = bridged.Program{Bridge: bridge, Table: firewall.NetavarkTable, Connect: in.connect(p)}
-	p.AddFact("netavark", in.version+" ("+in.path+")")
+	p.AddDeciding("netavark", in.version+" ("+in.path+")")
 	if err := p.Build(ctx, bridged.Inside{Client: row.Build.client, Server: row.Build.server}); err != nil {
 		return nil, p.Failed(ctx, err)
 	}

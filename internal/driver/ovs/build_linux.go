@@ -74,7 +74,7 @@ func (p *path) build(ctx context.Context, progs vswitch.Programs) error {
 		datapath = vswitch.UserspaceFact
 		p.AddFact("checksum offload of the sandboxes", "off: ovs-vswitchd does not forward packets with partial checksums")
 	}
-	p.AddFact("datapath", datapath)
+	p.AddDeciding("datapath", datapath)
 	if err := p.pairs(ctx, h); err != nil {
 		return err
 	}

@@ -64,10 +64,10 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 		}
 	}
 	if p.logical {
-		p.AddFact("OVN", ovn.String())
+		p.AddDeciding("OVN", ovn.String())
 	}
-	p.AddFact("Open vSwitch", progs.String())
-	p.AddFact("sandbox MTU", strconv.Itoa(mtu))
+	p.AddDeciding("Open vSwitch", progs.String())
+	p.AddDeciding("sandbox MTU", strconv.Itoa(mtu))
 	if err := p.build(ctx, progs); err != nil {
 		return nil, p.Failed(ctx, err)
 	}

@@ -219,6 +219,6 @@ func (p *path) negotiated() error {
 		}
 	}
 	p.AddFact("TLS", p.state.String()+", a full handshake for each connection")
-	p.AddFact("TLS library", "crypto/tls of "+runtime.Version())
+	p.AddDeciding("TLS library", "crypto/tls of "+runtime.Version())
 	return nil
 }

@@ -65,7 +65,7 @@ func (b build) starter(ctx context.Context, mode string) (startProxy, error) {
 	return func(ctx context.Context, p *placedPath, cfg proxyConfig) (placedProxy, error) {
 		x, err := program.start(p, cfg, path)
 		if err == nil {
-			p.AddFact(cfg.name, fmt.Sprintf("%s (%s), congestion control %s", version, path, cfg.congestion))
+			p.AddDeciding(cfg.name, fmt.Sprintf("%s (%s), congestion control %s", version, path, cfg.congestion))
 		}
 		return x, err
 	}, nil
@@ -90,7 +90,7 @@ func startOwn(_ context.Context, p *placedPath, cfg proxyConfig) (placedProxy, e
 	if err := exchange.Receive(&listening); err != nil {
 		return placedProxy{}, err
 	}
-	p.AddFact(cfg.name, "tare, congestion control "+listening.Congestion)
+	p.AddDeciding(cfg.name, "tare, congestion control "+listening.Congestion)
 	flush := func() error {
 		var c relay.Counters
 		return exchange.Ask(askFlush, &c)

@@ -193,7 +193,7 @@ func (p *path) start() error {
 		if err := s.proxy.Receive(&listening); err != nil {
 			return err
 		}
-		p.AddFact("proxy of host "+s.At, "tare, congestion control "+listening.Congestion)
+		p.AddDeciding("proxy of host "+s.At, "tare, congestion control "+listening.Congestion)
 	}
 	return nil
 }

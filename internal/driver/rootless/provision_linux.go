@@ -55,10 +55,10 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 	}
 	p := &path{Path: base, mtu: mtu, parts: kept, prog: found}
 	if kept[partProcess] {
-		p.AddFact(prog.name(), found.version+" ("+found.path+")")
+		p.AddDeciding(prog.name(), found.version+" ("+found.path+")")
 	}
 	if kept[partNamespace] {
-		p.AddFact("sandbox MTU", strconv.Itoa(mtu))
+		p.AddDeciding("sandbox MTU", strconv.Itoa(mtu))
 	}
 	if err := p.build(ctx, row.Build.out); err != nil {
 		return nil, p.Failed(ctx, err)

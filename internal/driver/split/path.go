@@ -218,7 +218,8 @@ func (b *both) facts(made []built) (out []result.Fact) {
 				}
 				continue
 			}
-			out = append(out, result.Fact{Name: f.host.Name + " " + one.Name, Value: one.Value})
+			one.Name = f.host.Name + " " + one.Name
+			out = append(out, one)
 		}
 		if device := b.links[i].Device; len(made) > 1 {
 			out = append(out, result.Fact{Name: f.host.Name + " underlay", Value: fmt.Sprintf("macvlan device of %s, MTU %d", device, made[i].linkMTU())})

@@ -93,7 +93,7 @@ func (p *Path) build(ctx context.Context, k Kind, make func(context.Context, *Pa
 		return err
 	}
 	p.proof(device)
-	p.AddFact("inner MTU", strconv.Itoa(p.MTU))
+	p.AddDeciding("inner MTU", strconv.Itoa(p.MTU))
 	p.AddFact("overhead", fmt.Sprintf("at most %d bytes a packet, UDP port %d", k.Headers, k.Port))
 	if err := p.CheckReachable(ctx, "the tunnel"); err != nil {
 		err = fmt.Errorf("%w: the tunnel is set up, but packets routed into it do not arrive", err)

@@ -55,16 +55,16 @@ func (p *path) about() []result.Fact {
 		cpu += ", emulated by QEMU; its speed does not tell how fast a real one is"
 	}
 	out := []result.Fact{
-		{Name: "guest kernel", Value: m.Hello.Kernel}, {Name: "guest CPU", Value: cpu}, {Name: "guest CPUs", Value: "1"},
+		result.Deciding("guest kernel", m.Hello.Kernel), result.Deciding("guest CPU", cpu), {Name: "guest CPUs", Value: "1"},
 		{Name: "accelerator", Value: accel}, {Name: "adapter", Value: p.model.Device},
 	}
 	if version, err := versionOf(guest.Emulator); err == nil {
-		out = append(out, result.Fact{Name: "QEMU", Value: strings.TrimPrefix(version, "QEMU emulator version ")})
+		out = append(out, result.Deciding("QEMU", strings.TrimPrefix(version, "QEMU emulator version ")))
 	}
 	out = append(out, result.Fact{Name: "QEMU user", Value: m.User}, result.Fact{Name: "QEMU sandbox", Value: m.Sandbox})
 	if p.attach == passt {
 		if version, err := versionOf(p.passt); err == nil {
-			out = append(out, result.Fact{Name: "passt", Value: strings.TrimPrefix(version, "passt ")})
+			out = append(out, result.Deciding("passt", strings.TrimPrefix(version, "passt ")))
 		}
 	}
 	return out

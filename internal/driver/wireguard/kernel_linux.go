@@ -36,7 +36,7 @@ func startKernel(_ context.Context, p *tunnel.Path, both endpointConfigs) (peers
 		p.AddHandler(s, "wireguard", "WireGuard", counterOwner)
 		peers[i] = kernelPeer{s}
 	}
-	p.AddFact("WireGuard", "in the kernel"+moduleVersion())
+	p.AddDeciding("WireGuard", "in the kernel"+moduleVersion())
 	return peers, nil
 }
 

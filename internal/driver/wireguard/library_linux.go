@@ -50,7 +50,7 @@ func startLibrary(_ context.Context, p *tunnel.Path, both endpointConfigs) (peer
 			return peers, err
 		}
 		if i == 0 {
-			p.AddFact("WireGuard", fmt.Sprintf("Go library %s %s in a process of tare", library, r.Version))
+			p.AddDeciding("WireGuard", fmt.Sprintf("Go library %s %s in a process of tare", library, r.Version))
 			p.AddFact("packets at once", fmt.Sprint(r.Batch))
 		}
 	}

@@ -58,8 +58,8 @@ type PodmanInfo struct {
 func (i PodmanInfo) Facts() []result.Fact {
 	var out []result.Fact
 	for _, f := range []result.Fact{
-		{Name: "network backend", Value: strings.TrimSpace(i.Backend + " " + i.BackendVersion)}, {Name: "firewall driver", Value: i.Firewall}, {Name: "OCI runtime", Value: i.Runtime},
-		{Name: "slirp4netns", Value: i.Slirp}, {Name: "pasta", Value: i.Pasta},
+		result.Deciding("network backend", strings.TrimSpace(i.Backend+" "+i.BackendVersion)), result.Deciding("firewall driver", i.Firewall), result.Deciding("OCI runtime", i.Runtime),
+		result.Deciding("slirp4netns", i.Slirp), result.Deciding("pasta", i.Pasta),
 	} {
 		if f.Value != "" {
 			out = append(out, f)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tare/internal/driver/daemon"
+	"tare/internal/testkit/must"
 	"tare/internal/testkit/testneed"
 )
 
@@ -31,4 +32,37 @@ func NeedProgram(t testing.TB, need testneed.Need, name string) {
 	if _, err := daemon.Find(name); err != nil {
 		testneed.Missing(t, need, err)
 	}
+}
+
+// Pinned returns the version of a module that a go.mod of the repository requires.
+func Pinned(t testing.TB, file, module string) string {
+	t.Helper()
+	text := must.Get(os.ReadFile(filepath.Join(Root(t), file)))(t)
+	_, after, found := strings.Cut(string(text), module+" ")
+	if !found {
+		t.Fatalf("%s does not require %s", file, module)
+	}
+	return strings.Fields(after)[0]
+}
+
+// Cached returns the directory that a variable names, or that a script has made in the cache.
+func Cached(t testing.TB, variable, name, version string) string {
+	t.Helper()
+	if dir := os.Getenv(variable); dir != "" {
+		return dir
+	}
+	cache := must.Get(os.UserCacheDir())(t)
+	return filepath.Join(cache, "tare", name, version)
+}
+
+// NeedCNI returns a directory of plugins that scripts/setup-cni has made, or skips the
+// test: current, built from modules, or packaged by the distribution.
+func NeedCNI(t testing.TB, kind string) string {
+	t.Helper()
+	NeedLab(t)
+	dir := filepath.Join(Cached(t, "TARE_CNI", "cni", Pinned(t, "tools/cni/go.mod", "github.com/containernetworking/plugins")), kind)
+	if _, err := os.Stat(filepath.Join(dir, "bridge")); err != nil {
+		testneed.Missing(t, testneed.CNI, err)
+	}
+	return dir
 }

@@ -17,8 +17,8 @@ import (
 )
 
 // build builds what is ordered.
-func (s *server) build(ctx context.Context, req request) reply {
-	o := req.Order
+func (s *server) build(c call) reply {
+	o := c.Order
 	switch {
 	case o == nil:
 		return errorReply(errors.New("the request has no order"))
@@ -33,33 +33,33 @@ func (s *server) build(ctx context.Context, req request) reply {
 	if err != nil {
 		return errorReply(err)
 	}
-	p, err := s.provision(ctx, *o, claim, func(ctx context.Context) error { return s.meet(ctx, req.ID) })
+	p, err := s.provision(c.ctx, *o, claim, func(ctx context.Context) error { return s.meet(ctx, c) })
 	if err != nil {
 		claim.Release()
 		return errorReply(err)
 	}
 	s.made = &made{p, claim}
 	described, err := describe(p)
+	if c.ctx.Err() != nil {
+		err = context.Cause(c.ctx)
+	}
 	if err != nil {
-		return errorReply(errors.Join(err, s.close(ctx)))
+		return errorReply(errors.Join(err, s.close(context.WithoutCancel(c.ctx))))
 	}
 	return reply{Built: &described}
 }
 
 // meet tells the controller that this half waits for the other, and waits until it may go on.
-func (s *server) meet(ctx context.Context, id uint64) error {
-	if err := wire.Write(s.out, reply{ID: id, Meet: true}); err != nil {
+func (s *server) meet(ctx context.Context, c call) error {
+	if err := wire.Write(s.out, reply{ID: c.ID, Meet: true}); err != nil {
 		return err
 	}
-	req, more := <-s.requests
-	switch {
-	case !more:
-		return context.Cause(ctx)
-	case req.Op == opGo && req.ID == id:
+	select {
+	case <-c.met:
 		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
-	s.waiting = &req
-	return errors.New("the controller gave the mode up")
 }
 
 // provision builds the path of an order.

@@ -34,15 +34,15 @@ func Serve(in io.Reader, out io.Writer, run, build string, drivers []labdriver.D
 		return err
 	}
 	defer release()
-	s := &server{run: run, machine: machine, out: out, drivers: drivers, requests: make(chan request)}
+	s := &server{run: run, machine: machine, out: out, drivers: drivers, calls: make(chan call, maxCalls)}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	ended := make(chan error, 1)
-	go func() { ended <- s.read(in, cancel) }()
+	go func() { ended <- s.read(ctx, in, cancel) }()
 	if err := wire.Write(out, hello{version, build, os.Getpid()}); err != nil {
 		return err
 	}
-	s.serve(ctx)
+	s.serve()
 	err = s.close(context.WithoutCancel(ctx))
 	select {
 	case failed := <-ended:
@@ -54,12 +54,11 @@ func Serve(in io.Reader, out io.Writer, run, build string, drivers []labdriver.D
 
 // server is the process that builds one half.
 type server struct {
-	run      string
-	machine  *linuxnet.NS // that of the machine
-	out      io.Writer
-	drivers  []labdriver.Driver
-	requests chan request
-	waiting  *request // came instead of the end of a meeting
+	run     string
+	machine *linuxnet.NS // that of the machine
+	out     io.Writer
+	drivers []labdriver.Driver
+	calls   chan call
 
 	made *made // nil while nothing is built
 }
@@ -70,13 +69,29 @@ type made struct {
 	claim lab.Claim
 }
 
+// call is a request. Its context is done when the controller has given it up, or has ended.
+type call struct {
+	request
+	ctx    context.Context //nolint:containedctx // it is passed on with the request
+	giveUp context.CancelCauseFunc
+	met    chan struct{} // has an element when the other half has come to the meeting
+}
+
+// maxCalls is how many requests may wait. The controller has one under way, and the others are those that it gave up.
+const maxCalls = 100
+
 // errStdin is the cause of the end of everything.
 var errStdin = errors.New("the controller has ended")
 
-// read passes requests on until the end of in.
-func (s *server) read(in io.Reader, cancel context.CancelCauseFunc) error {
-	defer close(s.requests)
+// errGivenUp is the cause of the end of one request.
+var errGivenUp = errors.New("the controller gave the request up")
+
+// read passes requests on until the end of in. It never waits for one to be handled, so that what the controller gives up, and its
+// end, stop what is under way.
+func (s *server) read(ctx context.Context, in io.Reader, cancel context.CancelCauseFunc) error {
+	defer close(s.calls)
 	defer cancel(errStdin)
+	last := call{giveUp: func(error) {}}
 	for r := wire.NewReader(in); ; {
 		var req request
 		err := r.Read(&req)
@@ -86,47 +101,46 @@ func (s *server) read(in io.Reader, cancel context.CancelCauseFunc) error {
 		if err != nil {
 			return fmt.Errorf("read request: %w", err)
 		}
-		s.requests <- req
+		if req.Op == opGo {
+			if req.ID == last.ID && len(last.met) == 0 {
+				last.met <- struct{}{}
+			}
+			continue
+		}
+		last.giveUp(errGivenUp) // the controller has one request under way
+		last = call{request: req, met: make(chan struct{}, 1)}
+		last.ctx, last.giveUp = context.WithCancelCause(ctx)
+		select {
+		case s.calls <- last:
+		default:
+			return fmt.Errorf("more than %d requests wait", maxCalls)
+		}
 	}
 }
 
 // serve handles requests one after the other until the end of stdin.
-func (s *server) serve(ctx context.Context) {
-	for {
-		req, more := s.next()
-		if !more {
-			return
-		}
-		got := s.handle(ctx, req)
-		got.ID = req.ID
+func (s *server) serve() {
+	for c := range s.calls {
+		got := s.handle(c)
+		got.ID = c.ID
 		// If it cannot be sent, the controller has ended, and stdin ends next.
 		_ = wire.Write(s.out, got)
 	}
 }
 
-// next returns the next request; more is false at the end of stdin.
-func (s *server) next() (req request, more bool) {
-	if s.waiting != nil {
-		req, s.waiting = *s.waiting, nil
-		return req, true
-	}
-	req, more = <-s.requests
-	return req, more
-}
-
 // handle executes a request.
-func (s *server) handle(ctx context.Context, req request) reply {
-	switch req.Op {
-	case opLink:
+func (s *server) handle(c call) reply {
+	ctx, req := c.ctx, c.request
+	switch {
+	case req.Op == opClose:
+		return errorReply(s.close(context.WithoutCancel(ctx)))
+	case ctx.Err() != nil:
+		return errorReply(context.Cause(ctx))
+	case req.Op == opLink:
 		return s.link(req)
-	case opBuild:
-		return s.build(ctx, req)
-	case opClose:
-		return errorReply(s.close(ctx))
-	case opGo:
-		return errorReply(errors.New("no meeting is under way"))
-	}
-	if s.made == nil {
+	case req.Op == opBuild:
+		return s.build(c)
+	case s.made == nil:
 		return errorReply(errors.New("no mode is built"))
 	}
 	p := s.made.path

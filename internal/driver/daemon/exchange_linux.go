@@ -15,6 +15,18 @@ import (
 // answerTimeout limits how long a process may take to answer, unless Exchange.Timeout is set.
 func answerTimeout() time.Duration { return timelimit.Scaled(10 * time.Second) }
 
+// Lockstep is a connection on which each request is answered before the next is sent, and an answer does not say of what request it
+// is. After one that failed all fail, with the same error: an answer that came late would be taken for that of the next request.
+type Lockstep struct{ failed error }
+
+// Do calls exchange, which sends a request and reads its answer, unless one failed before.
+func (l *Lockstep) Do(exchange func() error) error {
+	if l.failed == nil {
+		l.failed = exchange()
+	}
+	return l.failed
+}
+
 // Exchange is a process that answers lines of JSON on its stdin with such lines on its stdout.
 type Exchange struct {
 	*Process
@@ -22,7 +34,7 @@ type Exchange struct {
 	Timeout time.Duration
 	mu      sync.Mutex
 	lines   *bufio.Reader
-	lost    error // why an answer was not read
+	answers Lockstep
 }
 
 // NewExchange returns the exchange with a process that StartSelf started.
@@ -40,19 +52,16 @@ func (e *Exchange) Send(what any) error {
 	return nil
 }
 
-// Receive reads a line. If the process has exited, the error is its exit reason. Each call after one that failed fails: a line that
-// came late would be taken for the next answer.
+// Receive reads a line. If the process has exited, the error is its exit reason.
 func (e *Exchange) Receive(into any) error {
-	if e.lost == nil {
-		e.lost = e.receive(into)
-	}
-	if e.lost == nil {
+	err := e.answers.Do(func() error { return e.receive(into) })
+	if err == nil {
 		return nil
 	}
 	if reason := e.ExitReason(); reason != "" {
 		return errors.New(reason)
 	}
-	return fmt.Errorf("read the reply of %s: %w", e.Name, e.lost)
+	return fmt.Errorf("read the reply of %s: %w", e.Name, err)
 }
 
 func (e *Exchange) receive(into any) error {

@@ -89,3 +89,33 @@ func TestPackets(t *testing.T) {
 	}
 	must.Fail(t, err, "524289 bytes")
 }
+
+// After a command whose answer came too late all fail: that answer is not taken for the next one.
+func TestLateAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		own, far := net.Pipe()
+		events, _ := net.Pipe()
+		conns := []net.Conn{own, events}
+		go func() {
+			buf := make([]byte, 100)
+			for _, wait := range []time.Duration{0, 24 * time.Hour, 0} {
+				if _, err := far.Read(buf); err != nil {
+					return
+				}
+				time.AfterFunc(wait, func() { _, _ = far.Write(packet(1, pair("version", "5.9"))) })
+			}
+		}()
+		c := &charon{Process: &daemon.Process{Process: process.New("charon of host a", "charon")}, conns: conns}
+		c.session = must.Get(vici.NewSession(vici.WithDialContext(func(context.Context, string, string) (net.Conn, error) {
+			conn := conns[0]
+			conns = conns[1:]
+			return &packets{Conn: conn}, nil
+		})))(t)
+		defer c.disconnect()
+		must.Equal(t, "5.9", text(must.Get(c.call("version", nil))(t), "version"))
+		for range 2 {
+			must.FailLine(t, "the command", must.Err(c.call("version", nil)), "request charon of host a to version: ", "timeout")
+			time.Sleep(48 * time.Hour)
+		}
+	})
+}

@@ -35,6 +35,7 @@ type charon struct {
 	*daemon.Process
 	session *vici.Session
 	conns   []net.Conn // of the session; the first one is for commands
+	answers daemon.Lockstep
 	version string
 }
 
@@ -67,7 +68,7 @@ func (c *charon) disconnect() {
 	for _, conn := range c.conns {
 		_ = conn.Close()
 	}
-	c.conns = nil
+	c.conns, c.answers = nil, daemon.Lockstep{}
 }
 
 // Close closes the connections to charon and ends it.
@@ -76,23 +77,43 @@ func (c *charon) Close() error {
 	return c.Process.Close()
 }
 
-// within sets the timeout of the next command.
-func (c *charon) within(d time.Duration) error { return c.conns[0].SetDeadline(time.Now().Add(d)) }
+// within executes a command of the session, which must end in this time.
+func (c *charon) within(d time.Duration, command func() error) error {
+	return c.answers.Do(func() error {
+		if err := c.conns[0].SetDeadline(time.Now().Add(d)); err != nil {
+			return err
+		}
+		return command()
+	})
+}
 
 // call executes a charon command. The command may contain the key, so it is not in any
 // error.
-func (c *charon) call(what string, with map[string]any) (*vici.Message, error) {
+func (c *charon) call(what string, with map[string]any) (got *vici.Message, err error) {
 	m, err := message(with)
 	if err == nil {
-		err = c.within(answerTimeout())
-	}
-	if err == nil {
-		m, err = c.session.CommandRequest(what, m)
+		err = c.within(answerTimeout(), func() error {
+			got, err = c.session.CommandRequest(what, m)
+			return err
+		})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("request %s to %s: %w", c.Name, what, err)
 	}
-	return m, nil
+	return got, nil
+}
+
+// list executes a charon command that answers with events, within a time.
+func (c *charon) list(d time.Duration, what, event string, with map[string]any) (all []*vici.Message, err error) {
+	m, err := message(with)
+	if err != nil {
+		return nil, err
+	}
+	err = c.within(d, func() error {
+		all, err = c.session.StreamedCommandRequest(what, event, m)
+		return err
+	})
+	return all, err
 }
 
 // message encodes a map for charon. Values are strings, lists and maps.
@@ -144,14 +165,8 @@ func (c *charon) load(own, other *tunnel.Side, secret string) error {
 
 // initiate starts the key exchange with the other host.
 func (c *charon) initiate() error {
-	m, err := message(map[string]any{"child": name, "ike": name, "timeout": strconv.Itoa(int(answerTimeout().Milliseconds()))})
-	if err == nil {
-		err = c.within(2 * answerTimeout())
-	}
-	if err != nil {
-		return err
-	}
-	all, err := c.session.StreamedCommandRequest("initiate", "control-log", m)
+	all, err := c.list(2*answerTimeout(), "initiate", "control-log",
+		map[string]any{"child": name, "ike": name, "timeout": strconv.Itoa(int(answerTimeout().Milliseconds()))})
 	var said []string
 	for _, m := range all {
 		if line := text(m, "msg"); line != "" {
@@ -190,14 +205,7 @@ type sa struct {
 
 // installedSA reads the tunnel's security associations: there must be one pair in use.
 func (c *charon) installedSA() (sa, error) {
-	m, err := message(map[string]any{"ike": name})
-	if err == nil {
-		err = c.within(answerTimeout())
-	}
-	if err != nil {
-		return sa{}, err
-	}
-	all, err := c.session.StreamedCommandRequest("list-sas", "list-sa", m)
+	all, err := c.list(answerTimeout(), "list-sas", "list-sa", map[string]any{"ike": name})
 	if err != nil {
 		if fate := c.ExitReason(); fate != "" {
 			return sa{}, errors.New(fate)

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"tare/internal/driver/daemon"
 	"tare/internal/timelimit"
 )
 
@@ -19,14 +20,15 @@ type haproxyStats struct {
 	path string // of the socket of the worker that listens
 
 	mu      sync.Mutex
-	workers []haproxyWorker // the newest is the last
-	ended   uint64          // requests of those that have ended
+	workers []*haproxyWorker // the newest is the last
+	ended   uint64           // requests of those that have ended
 }
 
 // haproxyWorker is a worker over a connection to its own socket.
 type haproxyWorker struct {
 	pid int
 	net.Conn
+	answers daemon.Lockstep
 }
 
 // requests returns how many requests all workers have received.
@@ -52,12 +54,12 @@ func (s *haproxyStats) requests(ctx context.Context) (uint64, error) {
 }
 
 // connect connects to the worker that has the socket.
-func (s *haproxyStats) connect(ctx context.Context) (haproxyWorker, error) {
+func (s *haproxyStats) connect(ctx context.Context) (*haproxyWorker, error) {
 	c, err := dialOwn(ctx, s.path)
 	if err != nil {
-		return haproxyWorker{}, err
+		return nil, err
 	}
-	w := haproxyWorker{Conn: c}
+	w := &haproxyWorker{Conn: c}
 	_, err = w.ask(ctx, haproxyKeep)
 	if err == nil {
 		var text string
@@ -66,7 +68,7 @@ func (s *haproxyStats) connect(ctx context.Context) (haproxyWorker, error) {
 		}
 	}
 	if err != nil {
-		return haproxyWorker{}, errors.Join(err, c.Close())
+		return nil, errors.Join(err, c.Close())
 	}
 	return w, nil
 }
@@ -126,7 +128,7 @@ func (s *haproxyStats) close() error {
 }
 
 // requests returns how many requests the worker has received.
-func (w haproxyWorker) requests(ctx context.Context) (uint64, error) {
+func (w *haproxyWorker) requests(ctx context.Context) (uint64, error) {
 	text, err := w.ask(ctx, haproxyQuery)
 	if err != nil {
 		return 0, err
@@ -135,7 +137,15 @@ func (w haproxyWorker) requests(ctx context.Context) (uint64, error) {
 }
 
 // ask returns the answer to a question, without the prompt behind it.
-func (w haproxyWorker) ask(ctx context.Context, question string) (string, error) {
+func (w *haproxyWorker) ask(ctx context.Context, question string) (answer string, err error) {
+	err = w.answers.Do(func() error {
+		answer, err = w.exchange(ctx, question)
+		return err
+	})
+	return answer, err
+}
+
+func (w *haproxyWorker) exchange(ctx context.Context, question string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, timelimit.Scaled(readyTimeout))
 	defer cancel()
 	if err := w.SetDeadline(time.Time{}); err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // path is what the rows of this package build on Linux. On other systems nothing is built: what follows
-// lets the rows name what would build them.
+// lets the rows name what would build them. A builder in a file for Linux, see onLinux, needs nothing here.
 type path struct {
 	pathspec.Path
 	OnLab *lab.Lab

@@ -151,12 +151,7 @@ func (s *Set) points(run result.Run, at int) {
 			s.leave(at, m.ID, "", string(m.Status)+": "+m.Reason)
 		}
 	}
-	bounds := map[key]bool{}
-	for _, c := range run.Cells {
-		if c.AtLeast {
-			bounds[key{mode: c.Mode, workload: c.Workload, metric: c.Metric}] = true
-		}
-	}
+	bounded := result.BoundBaselines(run.Cells)
 	for _, c := range run.Cells {
 		k := key{c.Mode, c.Baseline, c.Workload, c.Metric}
 		if c.Baseline == "" || skip[c.Mode] || verdict.Uncompared(c.Metric) || len(s.Metrics) > 0 && !slices.Contains(s.Metrics, c.Metric) {
@@ -175,8 +170,7 @@ func (s *Set) points(run result.Run, at int) {
 		if n := len(of.points); n > 0 && of.points[n-1].run == at {
 			continue // a second one: the file was edited
 		}
-		of.points = append(of.points, point{run: at, effect: effect, added: c.Added, mayRise: bounds[key{mode: c.Mode, workload: c.Workload, metric: c.Metric}],
-			mayFall: bounds[key{mode: c.Baseline, workload: c.Workload, metric: c.Metric}]})
+		of.points = append(of.points, point{run: at, effect: effect, added: c.Added, mayRise: c.AtLeast, mayFall: bounded(c)})
 	}
 }
 

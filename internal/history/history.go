@@ -258,12 +258,7 @@ func points(of Run, metrics []string) []point {
 	for _, m := range of.Run.Modes {
 		controls[m.ID] = controls[m.ID] || m.Control
 	}
-	bounds := map[seriesKey]bool{} // without a baseline
-	for _, c := range of.Run.Cells {
-		if c.AtLeast {
-			bounds[seriesKey{mode: c.Mode, workload: c.Workload, metric: c.Metric}] = true
-		}
-	}
+	bounded := result.BoundBaselines(of.Run.Cells)
 	for _, c := range of.Run.Cells {
 		key := seriesKey{c.Mode, c.Baseline, c.Workload, c.Metric}
 		counts, known := counted[c.Metric]
@@ -279,7 +274,7 @@ func points(of Run, metrics []string) []point {
 		}
 		seen[key] = true
 		out = append(out, point{key: key, better: c.Better, unit: c.Unit, ratio: *c.Ratio, ci: c.RatioCI, n: c.N, df: c.DF,
-			bound: c.AtLeast || bounds[seriesKey{mode: c.Baseline, workload: c.Workload, metric: c.Metric}]})
+			bound: c.AtLeast || bounded(c)})
 	}
 	return slices.Clip(out)
 }

@@ -289,6 +289,19 @@ type Cell struct {
 	Unjudged string `json:"unjudged,omitempty"`
 }
 
+// BoundBaselines returns a function that reports whether the value of a cell's baseline is a lower bound, see [Cell.AtLeast]: the
+// ratio may then be lower than measured.
+func BoundBaselines(cells []Cell) func(Cell) bool {
+	type key struct{ mode, workload, metric string }
+	bounds := map[key]bool{}
+	for _, c := range cells {
+		if c.AtLeast {
+			bounds[key{c.Mode, c.Workload, c.Metric}] = true
+		}
+	}
+	return func(c Cell) bool { return bounds[key{c.Baseline, c.Workload, c.Metric}] }
+}
+
 // Tail is the durations of a mode in the tail pass.
 type Tail struct {
 	Rate      float64 `json:"rate"`      // requests per second on a schedule, alike for all modes

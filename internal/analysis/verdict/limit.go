@@ -126,8 +126,8 @@ func (l Limit) Judge(cells []result.Cell) (outcome LimitOutcome, why string, cel
 		return LimitOpen, "its value has no interval", &c
 	}
 	lo, hi, bound := ci[0], ci[1], l.Bound
-	rises, falls := c.AtLeast, l.IsChange() && isBound(cells, c) // the true value may be above, or below
-	if !l.Most {                                                 // turned so that less is kept
+	rises, falls := c.AtLeast, l.IsChange() && result.BoundBaselines(cells)(c) // the true value may be above, or below
+	if !l.Most {                                                               // turned so that less is kept
 		lo, hi, bound = -hi, -lo, -bound
 		rises, falls = falls, rises
 	}
@@ -140,13 +140,6 @@ func (l Limit) Judge(cells []result.Cell) (outcome LimitOutcome, why string, cel
 		return LimitOpen, "the generator limits a value, which is a lower bound only", &c
 	}
 	return LimitOpen, "the interval contains the limit", &c
-}
-
-// isBound reports whether the value of a cell's baseline is a lower bound.
-func isBound(cells []result.Cell, of result.Cell) bool {
-	return slices.ContainsFunc(cells, func(c result.Cell) bool {
-		return c.AtLeast && c.Mode == of.Baseline && c.Workload == of.Workload && c.Metric == of.Metric
-	})
 }
 
 // Idle says why a limit on a change of that cell's metric holds for any cost; empty if it does not.

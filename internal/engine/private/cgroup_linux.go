@@ -53,14 +53,9 @@ func MakeGroups(name string) error {
 	return nil
 }
 
-// makeGroup makes the control group of a name in a hierarchy.
+// makeGroup makes the control group of a name in a hierarchy. In version 2 it has the controllers that the machine's root group passes
+// on to all its groups: to pass on more would change the machine, and could not be undone where another program came to use one.
 func makeGroup(h, name string) error {
-	if controllers, err := os.ReadFile(filepath.Join(h, "cgroup.controllers")); err == nil {
-		// Version 2: the root passes its controllers on.
-		for one := range strings.FieldsSeq(string(controllers)) {
-			_ = os.WriteFile(filepath.Join(h, "cgroup.subtree_control"), []byte("+"+one), 0) // who needs it reports what is missing
-		}
-	}
 	group := filepath.Join(h, lab.Prefix+name)
 	if err := os.MkdirAll(group, 0o755); err != nil {
 		return err

@@ -26,3 +26,6 @@ func RootlessIn(dir string, asked study.Engine, mtu int) (*Rootless, error) {
 		return err
 	}, asked, mtu)
 }
+
+// MakeGroup makes a control group in a hierarchy.
+func MakeGroup(hierarchy, name string) error { return makeGroup(hierarchy, name) }

@@ -117,3 +117,17 @@ func TestMakeGroupsFails(t *testing.T) {
 	must.Equal(t, had, traces(t, claim.ID))
 	must.Do(t, private.RemoveClaimed(name))
 }
+
+// A control group is made without a change of the group above it, which is the machine's: in version 2 its controllers are passed on as
+// before.
+func TestMakeGroupKeepsMachine(t *testing.T) {
+	root := t.TempDir()
+	files := map[string]string{"cgroup.controllers": "cpuset cpu memory\n", "cgroup.subtree_control": "memory\n"}
+	for name, text := range files {
+		must.Do(t, os.WriteFile(filepath.Join(root, name), []byte(text), 0o600))
+	}
+	must.Do(t, private.MakeGroup(root, "x"))
+	for name, text := range files {
+		must.EqualFor(t, name, text, string(must.Get(os.ReadFile(filepath.Join(root, name)))(t)))
+	}
+}

@@ -185,3 +185,17 @@ func TestJoinedIsCalledAtOnce(t *testing.T) {
 	must.Fail(t, NewSwarm(t.Context(), Pool{}, node, node), "list its nodes")
 	must.Equal(t, 2, joined)
 }
+
+// An engine that goes on to join the Swarm of a run after it answered with an error leaves it; one that is in another Swarm does not.
+func TestLateJoin(t *testing.T) {
+	for through, leaves := range map[string]bool{"192.0.2.1:2377": true, "192.0.2.9:2377": false, "": false} {
+		manager := newScripted(t, map[string]func(http.ResponseWriter){"POST /swarm/init": says(`"m"`), "GET /info": says(`{"Swarm":{"NodeID":"m","LocalNodeState":"active","ControlAvailable":true}}`)})
+		worker := newScripted(t, map[string]func(http.ResponseWriter){
+			"POST /swarm/join": fails("Timeout was reached before node joined."),
+			"GET /info":        says(`{"Swarm":{"LocalNodeState":"pending","RemoteManagers":[{"NodeID":"","Addr":"` + through + `"}]}}`),
+		})
+		err := NewSwarm(t.Context(), Pool{}, SwarmNode{Engine: manager.Engine, Addr: netip.MustParseAddr("192.0.2.1")}, SwarmNode{Engine: worker.Engine, Addr: netip.MustParseAddr("192.0.2.2")})
+		must.FailLine(t, through, err, "create a Swarm of 2 engines: ", "join it: Timeout was reached before node joined.")
+		must.EqualFor(t, through, []bool{true, leaves}, []bool{manager.got("POST /swarm/leave"), worker.got("POST /swarm/leave")})
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,6 +45,8 @@ type SwarmState struct {
 	Node    string // node id, empty without a Swarm
 	Addr    string // address for the other nodes
 	Manager bool
+	// Managers are the addresses of the managers that it knows; while it joins, that of the one through which it does.
+	Managers []string
 }
 
 // Active reports whether the engine is in a working Swarm.
@@ -56,7 +59,11 @@ func (e *Engine) Swarm(ctx context.Context) (SwarmState, error) {
 		return SwarmState{}, e.fail(err, "get its Swarm state")
 	}
 	s := got.Info.Swarm
-	return SwarmState{State: string(s.LocalNodeState), Node: s.NodeID, Addr: s.NodeAddr, Manager: s.ControlAvailable}, nil
+	state := SwarmState{State: string(s.LocalNodeState), Node: s.NodeID, Addr: s.NodeAddr, Manager: s.ControlAvailable}
+	for _, m := range s.RemoteManagers {
+		state.Managers = append(state.Managers, m.Addr)
+	}
+	return state, nil
 }
 
 // Pool is the range of the subnets of a Swarm's networks: each is a prefix of Bits bits within
@@ -87,7 +94,7 @@ func NewSwarm(ctx context.Context, pool Pool, manager SwarmNode, workers ...Swar
 	return errors.Join(errs...)
 }
 
-// joinAll returns the nodes that are in the Swarm, even on error.
+// joinAll returns the nodes that are in the Swarm, even on error, with one that still joins.
 func joinAll(ctx context.Context, pool Pool, manager SwarmNode, workers []SwarmNode) (in []SwarmNode, err error) {
 	o := client.SwarmInitOptions{ListenAddr: listen(manager.Addr), AdvertiseAddr: manager.Addr.String(), DataPathAddr: manager.Addr.String()}
 	if pool.Addresses.IsValid() {
@@ -112,6 +119,11 @@ func joinAll(ctx context.Context, pool Pool, manager SwarmNode, workers []SwarmN
 			})
 		})
 		if err != nil {
+			// After the limit of its answer an engine goes on to join. It may be in a Swarm of its user instead.
+			s, unknown := w.Engine.Swarm(context.WithoutCancel(ctx))
+			if unknown == nil && slices.Contains(s.Managers, listen(manager.Addr)) {
+				in = append(in, w)
+			}
 			return in, w.Engine.fail(err, "join it")
 		}
 		in = append(in, w)

@@ -39,17 +39,23 @@ func (p *Port) Opened(ctx context.Context, wait time.Duration) (time.Time, error
 	return s.Connected, err
 }
 
-// ErrStillOpen is the error of Closed about a port that the client reaches all the time.
+// ErrStillOpen is the error about a port that the client reaches all the time.
 var ErrStillOpen = errors.New("the port is still open")
 
-// Closed waits for at most wait until the client reaches the port no more, and returns when the last of its attempts began that did: it
-// begins one each lapseStep. If none did, that is an error.
-func (p *Port) Closed(ctx context.Context, wait time.Duration) (time.Time, error) {
-	s, first, err := p.client.search(ctx, wire.OpLapse, p.dial, p.listener.Token, wait)
-	if err != nil && strings.Contains(err.Error(), stillAnswers) {
-		err = fmt.Errorf("%w: %w", ErrStillOpen, err)
+// Closing returns as soon as the client has reached the port. Until then, and while closed waits, the client tries again each lapseStep, for at
+// most wait in all. closed returns when the first of its attempts began that reached the port no more, as all after it.
+func (p *Port) Closing(ctx context.Context, wait time.Duration) (closed func(context.Context) (time.Time, error), err error) {
+	_, first, err := p.client.search(ctx, wire.OpLapse, p.dial, p.listener.Token, wait)
+	if err != nil {
+		return nil, err
 	}
-	return first.Add(s.Connected), err
+	return func(ctx context.Context) (time.Time, error) {
+		s, _, err := p.client.search(ctx, wire.OpLapsed, p.dial, p.listener.Token, wait)
+		if err != nil && strings.Contains(err.Error(), stillAnswers) {
+			err = fmt.Errorf("%w: %w", ErrStillOpen, err)
+		}
+		return first.Add(s.Connected), err
+	}, nil
 }
 
 // stillAnswers is in the message of an agent whose search took too long.
@@ -68,14 +74,38 @@ const (
 	lapseAfter = 2 * int(seekPatience/lapseStep)
 )
 
-// lapsed is Port.Closed at the agent.
-func lapsed(ctx context.Context, k wire.Probe) (wire.Sought, error) {
+// lapse begins a search at the agent, and replies when an attempt was answered.
+func (s *server) lapse(ctx context.Context, req wire.Request) {
+	answered, ended := make(chan wire.Sought, 1), make(chan wire.Reply, 1)
+	s.lapses[tokenOf(req)] = ended
+	go func() {
+		ended <- search(ctx, req, "%s "+stillAnswers+" after %s", func(ctx context.Context, k wire.Probe) (wire.Sought, error) {
+			return lapsed(ctx, k, func(s wire.Sought) { answered <- s })
+		})
+	}()
+	go func() {
+		var reply wire.Reply
+		select {
+		case first := <-answered:
+			reply.Sought = &first
+		case reply = <-ended:
+			ended <- reply
+		}
+		reply.ID = req.ID
+		_ = s.send(reply)
+	}()
+}
+
+// lapsed makes attempts until none is answered any more. It calls answered with the first that is, and returns when the first began after all
+// that were.
+func lapsed(ctx context.Context, k wire.Probe, answered func(wire.Sought)) (wire.Sought, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var open sync.WaitGroup
 	defer open.Wait()
 	defer cancel()
 	type tried struct {
 		began time.Duration
+		s     wire.Sought
 		err   error
 	}
 	begun, ended := time.Now(), make(chan tried, maxSeeking)
@@ -91,6 +121,10 @@ func lapsed(ctx context.Context, k wire.Probe) (wire.Sought, error) {
 				met = a.err
 				vain = append(vain, a.began)
 			} else {
+				if last < 0 {
+					a.s.Whole = time.Since(begun)
+					answered(a.s)
+				}
 				last = max(last, a.began)
 			}
 			vain = slices.DeleteFunc(vain, func(began time.Duration) bool { return began < last })
@@ -101,8 +135,8 @@ func lapsed(ctx context.Context, k wire.Probe) (wire.Sought, error) {
 			under++
 			began := time.Since(begun)
 			open.Go(func() {
-				_, err := attempt(ctx, k, begun)
-				ended <- tried{began, err}
+				s, err := attempt(ctx, k, begun)
+				ended <- tried{began, s, err}
 			})
 		case <-ctx.Done():
 			return wire.Sought{}, context.Cause(ctx)
@@ -111,6 +145,6 @@ func lapsed(ctx context.Context, k wire.Probe) (wire.Sought, error) {
 	if last < 0 {
 		return wire.Sought{}, fmt.Errorf("no answer from %s: %w", k.Address, met)
 	}
-	end := time.Since(begun)
-	return wire.Sought{Connected: last, FirstByte: end, Whole: end}, nil
+	closed, end := slices.Min(vain), time.Since(begun)
+	return wire.Sought{Connected: closed, FirstByte: end, Whole: end}, nil
 }

@@ -51,7 +51,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, build string) error
 	debug.SetGCPercent(gcPercent)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := &server{started: clock.Now(), out: out, probeListeners: map[string]probeListener{}, pathListeners: map[string]pathListener{}}
+	s := &server{started: clock.Now(), out: out, probeListeners: map[string]probeListener{}, pathListeners: map[string]pathListener{}, lapses: map[string]chan wire.Reply{}}
 	defer s.cpu.close()
 	if err := s.send(wire.Hello{Agent: wire.Version, Build: build, ID: agentfile.ID(), PID: os.Getpid()}); err != nil {
 		return err
@@ -77,13 +77,14 @@ type server struct {
 	started        clock.Instant
 	mu             sync.Mutex // guards out
 	out            io.Writer
-	cancel         context.CancelCauseFunc  // of the current trial
-	report         chan wire.Reply          // of the current served trial
-	peer           chan traffic.Report      // passes the report of the other endpoint to the current trial
-	event          *traffic.EventClock      // of the current dialled trial, if that has an event
-	session        chan *openTrial          // of the current sliced trial; holds it between slices
-	probeListeners map[string]probeListener // by token
-	pathListeners  map[string]pathListener  // by token
+	cancel         context.CancelCauseFunc    // of the current trial
+	report         chan wire.Reply            // of the current served trial
+	peer           chan traffic.Report        // passes the report of the other endpoint to the current trial
+	event          *traffic.EventClock        // of the current dialled trial, if that has an event
+	session        chan *openTrial            // of the current sliced trial; holds it between slices
+	probeListeners map[string]probeListener   // by token
+	pathListeners  map[string]pathListener    // by token
+	lapses         map[string]chan wire.Reply // by token
 	cpu            cpuReader
 }
 
@@ -204,7 +205,20 @@ func (s *server) handle(ctx context.Context, req wire.Request) {
 		go func() { _ = s.send(search(ctx, req, "no answer from %s within %s", sought)) }()
 		return
 	case wire.OpLapse:
-		go func() { _ = s.send(search(ctx, req, "%s "+stillAnswers+" after %s", lapsed)) }()
+		s.lapse(ctx, req)
+		return
+	case wire.OpLapsed:
+		ended, ok := s.lapses[tokenOf(req)]
+		if !ok {
+			reply.Error = "no search has this token"
+			break
+		}
+		delete(s.lapses, tokenOf(req))
+		go func() {
+			r := <-ended
+			r.ID = req.ID
+			_ = s.send(r)
+		}()
 		return
 	default:
 		reply.Error = fmt.Sprintf("unknown request %q", req.Op)

@@ -37,8 +37,8 @@ type Probe struct {
 	Forwarded string `json:"forwarded,omitempty"`
 }
 
-// Sought is when a search was answered, since its first attempt. Of OpLapse, Connected is when the last attempt began that was answered, and
-// the others are when the search ended.
+// Sought is when a search was answered, since its first attempt. Of OpLapsed, Connected is when the first attempt began after all that were
+// answered, and the others are when the search ended.
 type Sought struct {
 	Connected time.Duration `json:"connected"`
 	FirstByte time.Duration `json:"first_byte"`

@@ -51,7 +51,8 @@ const (
 	OpProbeResult Op = "answered" // stop listening for probes; the reply comes when the port is closed, with an error if no probe arrived
 	OpProbe       Op = "knock"    // dial until the other agent answers; the reply is the address that it saw
 	OpSeek        Op = "seek"     // begin a request each millisecond until one is answered; the reply has when that was
-	OpLapse       Op = "lapse"    // begin requests until none is answered any more; the reply has when the last one began that was
+	OpLapse       Op = "lapse"    // begin requests until none is answered any more; the reply comes with the first answer
+	OpLapsed      Op = "lapsed"   // the reply comes when that search has ended, and has when the first one began that was not answered
 
 	OpRead Op = "read" // read the counters of the agent's network stack, never while a trial is timed
 	OpCPU  Op = "cpu"  // read the CPU times of the agent's machine, never while a trial is timed; the reply has Boot, CPU and Clock

@@ -60,57 +60,45 @@ func (p *path) policySteps(ctx context.Context, client, server *endpoint) (why s
 		return "", err
 	}
 	defer func() { err = errors.Join(err, port.Close(context.WithoutCancel(ctx))) }()
-	if _, err := port.Opened(ctx, effectTimeout()); err != nil {
+	closed, err := port.Closing(ctx, effectTimeout())
+	if err != nil {
 		return "", err
 	}
 	spec := p.pods.policies("timed", 0)
 	spec.Open = pathspec.FirstPort
-
-	lapsed := begin(func() (time.Time, error) { return port.Closed(ctx, effectTimeout()) })
 	created := time.Now()
 	if err := p.cluster.CreatePolicies(ctx, spec); err != nil {
 		return refused(err)
 	}
-	last := <-lapsed
-	if last.err != nil {
-		why, err := refused(p.cluster.RemovePolicies(context.WithoutCancel(ctx), spec))
-		if errors.Is(last.err, agent.ErrStillOpen) {
-			return cmp.Or(why, "the cluster's network does not enforce one"), err
+	enforced, err := closed(ctx)
+	if err != nil {
+		why, failed := refused(p.cluster.RemovePolicies(context.WithoutCancel(ctx), spec))
+		if errors.Is(err, agent.ErrStillOpen) {
+			return cmp.Or(why, "the cluster's network does not enforce one"), failed
 		}
-		if gone := errors.Join(client.Agent.Err(), server.Agent.Err(), context.Cause(ctx)); gone != nil {
-			err = errors.Join(err, last.err)
-		}
-		return why, err // without an answer the network was faster than the search: unknown, this time
+		return "", errors.Join(err, failed)
 	}
 
-	opened := begin(func() (time.Time, error) { return port.Opened(ctx, effectTimeout()) })
+	type moment struct {
+		at  time.Time
+		err error
+	}
+	opened := make(chan moment, 1)
+	go func() {
+		at, err := port.Opened(ctx, effectTimeout())
+		opened <- moment{at, err}
+	}()
 	removed := time.Now()
 	if err := p.cluster.RemovePolicies(context.WithoutCancel(ctx), spec); err != nil {
 		return refused(err)
 	}
-	first := <-opened
-	if first.err != nil {
-		return "", fmt.Errorf("it is removed, and its port is still closed: %w", first.err)
+	lifted := <-opened
+	if lifted.err != nil {
+		return "", fmt.Errorf("it is removed, and its port is still closed: %w", lifted.err)
 	}
-	p.order.Clock.Step(stepEnforced, last.at.Sub(created))
-	p.order.Clock.Step(stepLifted, first.at.Sub(removed))
+	p.order.Clock.Step(stepEnforced, enforced.Sub(created))
+	p.order.Clock.Step(stepLifted, lifted.at.Sub(removed))
 	return "", nil
-}
-
-// moment is when something was seen.
-type moment struct {
-	at  time.Time
-	err error
-}
-
-// begin looks for a moment meanwhile.
-func begin(find func() (time.Time, error)) <-chan moment {
-	found := make(chan moment, 1)
-	go func() {
-		at, err := find()
-		found <- moment{at, err}
-	}()
-	return found
 }
 
 // refused tells that the user may not create or remove policies from another error.

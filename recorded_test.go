@@ -58,8 +58,12 @@ func samples() []sample {
 		{page: "docs/tutorial.md", below: "## 3.", shown: "sudo bin/tare plan " + strings.Join(asked, " "), args: slices.Concat([]string{"plan", "--seed", "1"}, asked), lines: 3},
 		{page: "docs/tutorial.md", below: "## 4.", shown: "sudo bin/tare run " + strings.Join(asked, " ") + " \\\n      --out tare-runs/short-connections",
 			args: []string{"report", "tare-runs/short-connections"}},
-		{page: "docs/workloads/setup.md", below: "## A run", show: setupScreen},
-		{page: "docs/workloads/setup.md", below: "## On a cluster", shown: "tare run k8s-setup --kube --out tare-runs/k8s-setup", args: []string{"report", "tare-runs/k8s-setup"}},
+		{page: "docs/workloads/setup.md", below: "## A run", show: func(t *testing.T) string {
+			return setupScreen(t, "setup", "How long until a container or a published port is reachable")
+		}},
+		{page: "docs/workloads/setup.md", below: "## On a cluster", show: func(t *testing.T) string {
+			return "$ tare run k8s-setup --kube --out tare-runs/k8s-setup\n" + setupScreen(t, "k8s-setup", "How long until a pod is reachable through its service")
+		}},
 		{page: "docs/workloads/http.md", below: "## A run", shown: "sudo tare run http --out tare-runs/http", args: []string{"report", "tare-runs/http"}},
 		{page: "docs/engines.md", below: "### Several private", shown: "sudo tare run engines-compared --profile standard --out tare-runs/engines-compared", args: []string{"report", "tare-runs/engines-compared"}},
 		{page: "docs/kubernetes.md", below: "**Controllers.**", shown: "tare run --kube --modes k8s/pod,k8s/ingress:traefik,k8s/gateway:web --for web --out tare-runs/ingress", args: []string{"report", "tare-runs/ingress"}},
@@ -109,12 +113,12 @@ func dockerScreen(t *testing.T) string {
 }
 
 // setupScreen is the screen of a run of the study setup, and the percentiles of its report.
-func setupScreen(t *testing.T) string {
+func setupScreen(t *testing.T, study, title string) string {
 	t.Helper()
-	const dir = "tare-runs/setup"
-	in := report.Input{Run: recordedRun(t, "setup"), Page: dir + "/" + store.PageFile, Full: "tare report --full " + dir}
-	in.Title = "How long until a container or a published port is reachable"
-	src, _ := studies.Builtin("setup")
+	dir := "tare-runs/" + study
+	in := report.Input{Run: recordedRun(t, study), Page: dir + "/" + store.PageFile, Full: "tare report --full " + dir}
+	in.Title = title
+	src, _ := studies.Builtin(study)
 	must.Contain(t, string(src), "title: "+in.Title)
 	var screen, full bytes.Buffer
 	r := report.Prepare(in)

@@ -37,7 +37,7 @@ func setupItems(v model.View) (items []string) {
 		var first result.SetupTime // of the current mode
 		for _, s := range all {
 			what := cmp.Or(s.Step, setupParts()[s.Metric])
-			if s.Workload != id || what == "" {
+			if s.Workload != id || what == "" || s.Metric == result.SetupOwn && s.P90.Value == 0 { // a driver that searches meanwhile has no part of its own
 				continue
 			}
 			of := ", " + unit.Count(s.Setups, "set-up", "set-ups")

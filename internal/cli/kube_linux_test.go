@@ -164,7 +164,7 @@ func (k *onKube) ended(t *testing.T) {
 	must.True(t, err == nil && bytes.HasPrefix(now, had) && len(now) != len(had), "of %d bytes of finished trials, the resumed run has %d: %v", len(had), len(now), err)
 	for _, m := range run.Modes {
 		must.True(t, m.Status == result.ModeMeasured && m.Proof != nil && m.Proof.Holds, "%s is %s: %s, proof %+v", m.ID, m.Status, m.Reason, m.Proof)
-		must.True(t, strings.Contains(fmt.Sprint(m.Facts), "{decoy services 3}"), "%s: no decoys: %v", m.ID, m.Facts)
+		must.True(t, strings.Contains(fmt.Sprint(m.Facts), "{decoy services 3 "), "%s: no decoys: %v", m.ID, m.Facts)
 	}
 	must.Require(t, len(run.Modes) == 3 && run.Trials.OK == 20, "%d modes, %+v", len(run.Modes), run.Trials)
 	t.Logf("the first trial began after %.1f s", trials[0].Started.Sub(began).Seconds())

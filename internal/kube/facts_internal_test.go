@@ -2,8 +2,10 @@ package kube
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
+	"tare/internal/result"
 	"tare/internal/testkit/must"
 )
 
@@ -18,17 +20,26 @@ func TestNetworkOf(t *testing.T) {
 	}
 }
 
+// texts are facts with their values.
+func texts(facts []result.Fact) string {
+	var out []string
+	for _, f := range facts {
+		out = append(out, f.Name+" "+f.Value)
+	}
+	return strings.Join(out, "; ")
+}
+
 // Configurations are read as their programs write them; what is none of them is unknown.
 func TestNetworkConfigurations(t *testing.T) {
 	for name, c := range map[string]struct{ got, want string }{
-		"flannel":         {fmt.Sprint(flannelFacts(map[string]string{"net-conf.json": `{"Backend": {"Type": "host-gw"}}`})), "[{flannel backend host-gw}]"},
-		"routes":          {fmt.Sprint(flannelFacts(map[string]string{"net-conf.json": `{"Backend": {"Type": "vxlan", "DirectRouting": true}}`})), "[{flannel backend vxlan} {flannel DirectRouting true}]"},
-		"broken":          {fmt.Sprint(flannelFacts(nil)), "[{flannel backend unknown: unexpected end of JSON input}]"},
-		"cilium":          {fmt.Sprint(ciliumFacts(map[string]string{"routing-mode": "native", "enable-wireguard": "true", "debug": "false"})), "[{cilium routing-mode native} {cilium enable-wireguard true}]"},
-		"antrea":          {fmt.Sprint(antreaFacts(map[string]string{"antrea-agent.conf": "trafficEncapMode: encap\ndefaultMTU: 0\nother: 1\n"})), "[{antrea trafficEncapMode encap} {antrea defaultMTU 0}]"},
-		"proxy":           {fmt.Sprint(proxyFacts(map[string]string{"config.conf": "mode: ipvs\nipvs:\n  syncPeriod: 10s\niptables:\n  syncPeriod: 20s\n"})), "[{kube-proxy mode ipvs} {kube-proxy syncPeriod 10s}]"},
-		"default":         {fmt.Sprint(proxyFacts(map[string]string{"config.conf": "mode: \"\"\niptables:\n  syncPeriod: 0s\n"})), "[{kube-proxy mode iptables, the default before Kubernetes 1.40}]"},
-		"no proxy config": {fmt.Sprint(proxyFacts(nil)), "[{kube-proxy mode unknown: cannot be read}]"},
+		"flannel":         {texts(flannelFacts(map[string]string{"net-conf.json": `{"Backend": {"Type": "host-gw"}}`})), "flannel backend host-gw"},
+		"routes":          {texts(flannelFacts(map[string]string{"net-conf.json": `{"Backend": {"Type": "vxlan", "DirectRouting": true}}`})), "flannel backend vxlan; flannel DirectRouting true"},
+		"broken":          {texts(flannelFacts(nil)), "flannel backend unknown: unexpected end of JSON input"},
+		"cilium":          {texts(ciliumFacts(map[string]string{"routing-mode": "native", "enable-wireguard": "true", "debug": "false"})), "cilium routing-mode native; cilium enable-wireguard true"},
+		"antrea":          {texts(antreaFacts(map[string]string{"antrea-agent.conf": "trafficEncapMode: encap\ndefaultMTU: 0\nother: 1\n"})), "antrea trafficEncapMode encap; antrea defaultMTU 0"},
+		"proxy":           {texts(proxyFacts(map[string]string{"config.conf": "mode: ipvs\nipvs:\n  syncPeriod: 10s\niptables:\n  syncPeriod: 20s\n"})), "kube-proxy mode ipvs; kube-proxy syncPeriod 10s"},
+		"default":         {texts(proxyFacts(map[string]string{"config.conf": "mode: \"\"\niptables:\n  syncPeriod: 0s\n"})), "kube-proxy mode iptables, the default before Kubernetes 1.40"},
+		"no proxy config": {texts(proxyFacts(nil)), "kube-proxy mode unknown: cannot be read"},
 	} {
 		must.EqualFor(t, name, c.want, c.got)
 	}

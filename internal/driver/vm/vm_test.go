@@ -100,7 +100,7 @@ func TestFullKernel(t *testing.T) {
 			s := drivertest.Build(t, d, o)
 			s.Grace = 2 * time.Minute
 			t.Logf("hello after %s", vm.Machines(s.Path)[0].BootTime)
-			if all, want := fmt.Sprint(s.Path.Facts), "{adapter "+strings.TrimPrefix(mode, "vm/")+"}"; !strings.Contains(all, want) {
+			if all, want := fmt.Sprint(s.Path.Facts), "{adapter "+strings.TrimPrefix(mode, "vm/")+" "; !strings.Contains(all, want) {
 				t.Errorf("the facts are %s; want %s", all, want)
 			}
 			s.CheckGolden(t, mode)

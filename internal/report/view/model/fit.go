@@ -21,7 +21,9 @@ func together(fs []result.Fact, hosts []result.Host) []result.Fact {
 			}
 		}
 		for _, h := range hosts {
-			everywhere = everywhere && slices.Contains(fs, result.Fact{Name: h.Name + " " + short.Name, Value: f.Value})
+			there := f
+			there.Name = h.Name + " " + short.Name
+			everywhere = everywhere && slices.Contains(fs, there)
 		}
 		if !everywhere {
 			short = f

@@ -34,9 +34,9 @@ func TestVerdictWithoutValue(t *testing.T) {
 }
 
 func TestTogether(t *testing.T) {
-	got := together([]result.Fact{{Name: "a engine", Value: "20"}, {Name: "a runc", Value: "1"}, {Name: "b engine", Value: "20"}, {Name: "b runc", Value: "2"}, {Name: "mtu", Value: "1500"}},
+	got := together([]result.Fact{result.Deciding("a engine", "20"), {Name: "a runc", Value: "1"}, result.Deciding("b engine", "20"), {Name: "b runc", Value: "2"}, {Name: "mtu", Value: "1500"}},
 		[]result.Host{{Name: "a"}, {Name: "b"}})
-	want := []result.Fact{{Name: "engine", Value: "20"}, {Name: "a runc", Value: "1"}, {Name: "b runc", Value: "2"}, {Name: "mtu", Value: "1500"}}
+	want := []result.Fact{result.Deciding("engine", "20"), {Name: "a runc", Value: "1"}, {Name: "b runc", Value: "2"}, {Name: "mtu", Value: "1500"}}
 	must.Equal(t, want, got)
 }
 

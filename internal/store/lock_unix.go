@@ -11,9 +11,9 @@ import (
 )
 
 // lockTries and lockPause are how often, and after which pause, a locked file is tried
-// again: IsLocked of another process holds the lock for microseconds.
+// again: IsLocked of another process holds the lock for microseconds, or as long as it then gets no CPU.
 const (
-	lockTries = 5
+	lockTries = 25
 	lockPause = 20 * time.Millisecond
 )
 

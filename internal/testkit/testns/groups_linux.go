@@ -121,7 +121,7 @@ func removeGroups(name string) error {
 // RemoveGroup removes an empty control group. Its processes have ended, but the kernel may
 // still be about to notice.
 func RemoveGroup(dir string) (err error) {
-	for range 100 {
+	for range 1000 {
 		if err = unix.Rmdir(dir); !errors.Is(err, unix.EBUSY) {
 			break
 		}

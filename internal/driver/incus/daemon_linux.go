@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -93,14 +94,12 @@ const (
 	table  = "inet incus"
 )
 
-// image is the image of the containers.
-const image = "tare"
-
 // server is the private Incus of a host.
 type server struct {
 	*daemon.Process
-	in  installed
-	run string
+	in    installed
+	run   string
+	image string // the fingerprint of that of the containers
 }
 
 // start starts a private Incus on a host of a lab, in control groups of its own: labs of a run, which differ by their labels, can
@@ -187,7 +186,13 @@ func (s *server) setUp(ctx context.Context, config settings, networks ...network
 	if err := writeImage(path); err != nil {
 		return fmt.Errorf("write the image for Incus: %w", err)
 	}
-	_, err = s.request(ctx, nil, "image", "import", path, "--alias", image)
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	made, err := s.begin(ctx, http.MethodPost, "/1.0/images", file)
+	s.image = made.Metadata.Fingerprint
 	return err
 }
 
@@ -230,7 +235,13 @@ func writeImage(path string) error {
 // launch starts a container with these devices, and opens its network namespace.
 func (s *server) launch(ctx context.Context, name string, devices map[string]settings) (*linuxnet.NS, error) {
 	command := "lxc.init.cmd = " + strings.Join(append([]string{"/tare"}, agent.PauseArguments(s.run, name)...), " ")
-	if _, err := s.request(ctx, map[string]any{"config": settings{"raw.lxc": command}, "devices": devices}, "launch", image, name); err != nil {
+	at := "/1.0/instances"
+	if err := s.change(ctx, http.MethodPost, at, map[string]any{
+		"name": name, "type": "container", "source": settings{"type": "image", "fingerprint": s.image}, "config": settings{"raw.lxc": command}, "devices": devices,
+	}); err != nil {
+		return nil, err
+	}
+	if err := s.change(ctx, http.MethodPut, at+"/"+name+"/state", map[string]any{"action": "start"}); err != nil {
 		return nil, err
 	}
 	said, err := s.request(ctx, nil, "query", "/1.0/instances/"+name+"/state")

@@ -29,7 +29,7 @@ settle: 10ms
 modes: [host, {id: mine, mode: "cni/network:mine"}]
 invalid: {steal: off, others: off, cpu_wait: off, unsettled: off, most: off}
 workloads:
-  - {workload: tcp_rr, transaction_rate: 500, warmup: 10ms, duration: 150ms}
+  - {workload: tcp_rr, transaction_rate: 500, warmup: 10ms, duration: 1s, slice: 1h}
 `)
 	t.Setenv("NETCONFPATH", dir)
 	file, out := filepath.Join(dir, "mine.conflist"), filepath.Join(dir, "run")

@@ -21,15 +21,15 @@ import (
 	"tare/internal/testkit/testneed"
 )
 
-// loopStudy takes half a second: two modes over the loopback device, for which nothing
-// has to be set up. In one piece no trial is repeated with longer slices, as on a busy machine.
+// loopStudy takes four seconds: two modes over the loopback device, for which nothing
+// has to be set up. In one piece, and so long that its ends get CPU, no trial is repeated on a busy machine.
 const loopStudy = `engine: command:env
 blocks: 2
 settle: 10ms
 invalid: {steal: off, others: off, cpu_wait: off, unsettled: off, most: off}
 modes: [host, {id: again, mode: command/again}]
 workloads:
-- {workload: tcp_rr, transaction_rate: 1000, warmup: 10ms, duration: 150ms, slice: 1h, family: ipv4}
+- {workload: tcp_rr, transaction_rate: 1000, warmup: 10ms, duration: 1s, slice: 1h, family: ipv4}
 `
 
 // loop runs tare of a build with args, with the target that loopStudy names.
@@ -86,7 +86,7 @@ func TestResumeRefusesAnotherExperiment(t *testing.T) {
 		build        result.Build
 		want         []string
 	}{
-		"duration": {"duration: 150ms", "duration: 250ms", build, []string{"4 of its trials are of another experiment", "workload tcp_rr: duration 150ms in trials 1-4, 250ms in study.yaml"}},
+		"duration": {"duration: 1s", "duration: 1.2s", build, []string{"4 of its trials are of another experiment", "workload tcp_rr: duration 1s in trials 1-4, 1.2s in study.yaml"}},
 		"request":  {"request_size: 1\n", "request_size: 1000\n", build, []string{"workload tcp_rr: request_size 1 in trials 1-4, 1000 in study.yaml"}},
 		"mode":     {"mode: command/again", "mode: host", build, []string{"mode again: mode command/again in trials ", ", host in study.yaml"}},
 		"fewer":    {"  - id: again\n    mode: command/again\n", "", build, []string{"study: modes again, host in trials 1-4, host in study.yaml", "mode again is in trials ", ", not in study.yaml"}},
@@ -126,7 +126,7 @@ func TestResumeForced(t *testing.T) {
 	t.Parallel()
 	build := result.Build{Version: "v0.1.0"}
 	dir := recordedLoop(t, build)()
-	edited(t, dir, store.StudyFile, "duration: 150ms", "duration: 250ms")
+	edited(t, dir, store.StudyFile, "duration: 1s", "duration: 1.2s")
 	code, stdout, stderr := loop(t, build, "run", "--resume", dir, "--force")
 	must.Require(t, code == 0 && strings.Contains(stdout+stderr, "trials of another experiment"), "ends with %d: %s%s", code, stdout, stderr)
 	run, trials := loaded(t, dir)
@@ -144,7 +144,7 @@ func TestResumeForced(t *testing.T) {
 	if code, _, stderr := loop(t, build, "run", "--resume", dir); code != 0 || trialsIn(dir) != 8 {
 		t.Errorf("without --force once more: %d, %d trials: %s", code, trialsIn(dir), stderr)
 	}
-	edited(t, dir, store.StudyFile, "duration: 250ms", "duration: 150ms")
+	edited(t, dir, store.StudyFile, "duration: 1.2s", "duration: 1s")
 	if code, _, stderr := loop(t, build, "run", "--resume", dir); code != 2 {
 		t.Errorf("back without --force: %d: %s", code, stderr)
 	}
@@ -206,8 +206,8 @@ func TestChangedStudyIsNamed(t *testing.T) {
 	build := result.Build{Version: "v0.1.0"}
 	recorded := recordedLoop(t, build)
 	dir, same := recorded(), recorded()
-	edited(t, dir, store.StudyFile, "duration: 150ms", "duration: 250ms")
-	const want = "workload tcp_rr: duration 150ms in the run, 250ms in study.yaml"
+	edited(t, dir, store.StudyFile, "duration: 1s", "duration: 1.2s")
+	const want = "workload tcp_rr: duration 1s in the run, 1.2s in study.yaml"
 	unwrapped := func(s string) string { return strings.Join(strings.Fields(s), " ") }
 	for _, c := range []struct {
 		code int
@@ -217,7 +217,7 @@ func TestChangedStudyIsNamed(t *testing.T) {
 			t.Errorf("tare %s ends with %d, want %d and %q: %s%s", c.args[0], code, c.code, want, stdout, stderr)
 		}
 	}
-	edited(t, dir, store.StudyFile, "duration: 250ms", "duration: 150ms")
+	edited(t, dir, store.StudyFile, "duration: 1.2s", "duration: 1s")
 	if _, stdout, stderr := loop(t, build, "report", "--full", dir); strings.Contains(stdout+stderr, "was changed after the run") {
 		t.Errorf("as it was: %s%s", stdout, stderr)
 	}

@@ -20,7 +20,7 @@ func conflist(mtu int) string {
 
 // A configuration of CNI that was edited between two sessions is another experiment: the run is refused before its next trial and stays
 // as it was, and with --force the mode is measured again.
-func TestResumeWithOtherConflist(t *testing.T) {
+func TestEnginesResumeWithOtherConflist(t *testing.T) {
 	needRoot(t)
 	t.Setenv("CNI_PATH", drivertest.NeedCNI(t, "current"))
 	dir := studyIn(t, `name: edited

@@ -139,6 +139,9 @@ func lapsed(ctx context.Context, k wire.Probe, answered func(wire.Sought)) (wire
 				ended <- tried{began, s, err}
 			})
 		case <-ctx.Done():
+			if last < 0 {
+				return wire.Sought{}, fmt.Errorf("no answer from %s", k.Address)
+			}
 			return wire.Sought{}, context.Cause(ctx)
 		}
 	}

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -50,10 +51,21 @@ func TestLapsed(t *testing.T) {
 	must.True(t, s.Connected > time.Duration(lapseAfter)*lapseStep && s.Connected <= s.Whole, "%+v", s) // that many had begun before, one in each step
 }
 
-// A port that stays open is said to be, when the time is over.
+// A port that is answered until the time is over is said to be open, and one that never was is not.
 func TestStillOpen(t *testing.T) {
-	reply := search(t.Context(), wire.Request{ID: 7, Wait: 1, Probe: &wire.Probe{Address: freePort(t), Token: "token"}}, "%s "+stillAnswers+" after %s", func(ctx context.Context, k wire.Probe) (wire.Sought, error) {
-		return lapsed(ctx, k, nil)
-	})
-	must.Contain(t, reply.Error, "still answers after 1ns")
+	k := wire.Probe{Network: "http", Address: freePort(t), Token: "token", Host: "x"}
+	over, end := context.WithCancelCause(t.Context())
+	end(errors.New(stillAnswers))
+	_, err := lapsed(over, k, nil)
+	must.Fail(t, err, "no answer from "+k.Address)
+
+	ctx, closePort := context.WithCancel(t.Context())
+	gate := must.Get(admission.Listen(k.Address, "", maxProbeConns))(t)
+	served := make(chan probeResult, 1)
+	go func() { served <- answerTCPProbes(ctx, gate, answerHTTPProbe(k.Token)) }()
+	open, end := context.WithCancelCause(t.Context())
+	_, err = lapsed(open, k, func(wire.Sought) { end(errors.New(stillAnswers)) })
+	must.Fail(t, err, stillAnswers)
+	closePort()
+	<-served
 }

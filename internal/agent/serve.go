@@ -124,13 +124,8 @@ func (s *server) handle(ctx context.Context, req wire.Request) {
 			reply.Error = "no trial is being served"
 			break
 		}
-		report := s.report
+		go s.forward(s.report, req.ID)
 		s.report = nil
-		go func() {
-			r := <-report
-			r.ID = req.ID
-			_ = s.send(r)
-		}()
 		return
 	case wire.OpPeerReport:
 		if s.peer == nil || req.Report == nil {
@@ -214,16 +209,19 @@ func (s *server) handle(ctx context.Context, req wire.Request) {
 			break
 		}
 		delete(s.lapses, tokenOf(req))
-		go func() {
-			r := <-ended
-			r.ID = req.ID
-			_ = s.send(r)
-		}()
+		go s.forward(ended, req.ID)
 		return
 	default:
 		reply.Error = fmt.Sprintf("unknown request %q", req.Op)
 	}
 	_ = s.send(reply)
+}
+
+// forward sends the reply that comes from a channel, to a request.
+func (s *server) forward(from <-chan wire.Reply, id uint64) {
+	r := <-from
+	r.ID = id
+	_ = s.send(r)
 }
 
 func (s *server) trial(ctx context.Context, req wire.Request) {

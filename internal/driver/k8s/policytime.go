@@ -68,6 +68,7 @@ func (p *path) policySteps(ctx context.Context, client, server *endpoint) (why s
 	spec.Open = pathspec.FirstPort
 	created := time.Now()
 	if err := p.cluster.CreatePolicies(ctx, spec); err != nil {
+		_ = p.cluster.RemovePolicies(context.WithoutCancel(ctx), spec) // it may exist although its answer was lost
 		return refused(err)
 	}
 	enforced, err := closed(ctx)

@@ -64,7 +64,7 @@ func (s *Service) AwaitBalancer(ctx context.Context) (Balancer, error) {
 	}
 	who, said := "its controller", "nothing"
 	if last != nil {
-		who, said = last.Source.Component, last.Reason+": "+sentence(last.Message)
+		who, said = last.Source.Component, says(last)
 	}
 	return b, &NoBalancer{fmt.Sprintf("a service of type LoadBalancer got no external address; %s says: %s", who, said)}
 }
@@ -108,3 +108,6 @@ func (c *Cluster) lastEvent(ctx context.Context, namespace, kind, name string) (
 	}
 	return last, nil
 }
+
+// says returns what an event says.
+func says(e *api.Event) string { return e.Reason + ": " + sentence(e.Message) }

@@ -277,26 +277,31 @@ func (p *Pod) broken(now api.Pod) string {
 // sentence returns a message of the cluster in one line of limited length, without a final dot.
 func sentence(text string) string { return strings.TrimRight(shorten(text, 400), ".") }
 
-// shorten returns a text in one line of at most longest bytes and an ellipsis.
+// shorten returns a text in one line of at most longest bytes, without what is in the middle of a longer one: a message
+// of the cluster begins with what failed and ends with why.
 func shorten(text string, longest int) string {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
-	if len(text) > longest {
-		text = strings.ToValidUTF8(text[:longest], "") + "..."
+	const mark = " ... "
+	if len(text) <= longest {
+		return text
 	}
-	return text
+	half := (longest - len(mark)) / 2
+	return strings.ToValidUTF8(text[:half], "") + mark + strings.ToValidUTF8(text[len(text)-half:], "")
 }
 
-// event returns the last warning about the pod, "" if there is none.
+// event returns the last event about the pod and how long ago that was; "" if there is none.
 func (p *Pod) event(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), explainTimeout())
 	defer cancel()
-	var list api.EventList
-	err := p.cluster.get(ctx, in(core, p.Namespace, "events"), url.Values{"fieldSelector": {"involvedObject.name=" + p.Name + ",type=Warning"}}, &list)
-	if err != nil || len(list.Items) == 0 {
+	last, err := p.cluster.lastEvent(ctx, p.Namespace, "Pod", p.Name)
+	if err != nil || last == nil {
 		return ""
 	}
-	e := list.Items[len(list.Items)-1]
-	return e.Reason + ": " + sentence(e.Message)
+	text := says(last)
+	if !last.LastTimestamp.IsZero() {
+		text += fmt.Sprintf("; %s ago", max(0, time.Since(last.LastTimestamp.Time)).Round(time.Second))
+	}
+	return text
 }
 
 // explainTimeout bounds how long a cluster may take to say why something has ended.

@@ -108,7 +108,7 @@ func (r *Route) AwaitIngress(ctx context.Context, class Class) ([]netip.Addr, er
 	}
 	reason := fmt.Sprintf("the controller of IngressClass %s (%s) gave an Ingress no address", class.Name, class.Controller)
 	if last != nil {
-		reason += fmt.Sprintf("; %s says: %s: %s", last.Source.Component, last.Reason, sentence(last.Message))
+		reason += fmt.Sprintf("; %s says: %s", last.Source.Component, says(last))
 	}
 	return nil, &NoRoute{reason + "; check that it runs, or name its address with the option address"}
 }

@@ -1,6 +1,7 @@
 package kubetest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -351,15 +353,21 @@ func (c *Cluster) stop(t testing.TB) {
 	t.Logf("the cluster took %.1f s to end", time.Since(began).Seconds())
 }
 
-// logEnds logs the last lines of each program's log.
+// logEnds logs the last lines of each program's log, after the last of its errors.
 func (c *Cluster) logEnds(t testing.TB, name string) {
 	logs, _ := filepath.Glob(filepath.Join(c.path(name), "*.log")) // the pattern is valid
 	for _, path := range logs {
 		text, err := os.ReadFile(path)
-		if err != nil {
+		if err != nil || len(text) == 0 {
 			continue
 		}
-		const last = 2000
-		t.Logf("the end of %s/%s:\n%s", name, filepath.Base(path), text[max(0, len(text)-last):])
+		const last, errorsOf = 1000, 10
+		end := text[max(0, len(text)-last):]
+		failed := errorLine.FindAll(text[:len(text)-len(end)], -1)
+		failed = failed[max(0, len(failed)-errorsOf):]
+		t.Logf("the end of %s/%s:\n%s\n[...]%s", name, filepath.Base(path), bytes.Join(failed, []byte("\n")), end)
 	}
 }
+
+// errorLine is a line of a log that reports an error, or the end of the program.
+var errorLine = regexp.MustCompile(`(?m)^([EF]\d{4} |.*level=(error|fatal)|.*"level":"(error|fatal)"|panic|fatal error|` + endOfProgram + `).*$`)

@@ -43,6 +43,9 @@ type step struct {
 	Once bool
 }
 
+// endOfProgram begins the line of a program's log that tells of its end.
+const endOfProgram = "ended:"
+
 // restartDelay is the time between the end of a program and its next start.
 const restartDelay = 200 * time.Millisecond
 
@@ -198,10 +201,12 @@ func (n *node) keep(s step, logs *os.Root, once chan<- struct{}) {
 			time.Sleep(restartDelay)
 			continue
 		}
-		if code := <-ended; code == 0 && s.Once {
+		code := <-ended
+		if code == 0 && s.Once {
 			close(once)
 			return
 		}
+		_, _ = fmt.Fprintf(log, "%s %s with status %d\n", endOfProgram, s.Name, code) // as above
 		time.Sleep(restartDelay)
 	}
 }

@@ -85,8 +85,10 @@ func (c *Cluster) multus(h *lab.Host, file func(base, text string) string) []ste
 	if !c.options.Multus {
 		return nil
 	}
+	// The node's network is written here and not named: of a conflist that it reads from a file, Multus 4.2 passes the plugins only a part
+	// when they are to remove a pod's network, which fails, so that a pod whose first attempt has failed never runs.
 	config := file("multus.conf", fmt.Sprintf(`{"cniVersion": "0.4.0", "name": "multus", "type": "multus", "kubeconfig": %q, "confDir": %q, "binDir": %q,
-"clusterNetwork": %q}`, c.path("local-admin.kubeconfig"), cniConfig, filepath.Join(c.programs, "cni"), filepath.Join(cniConfig, "10-bridge.conflist")))
+"delegates": [%s]}`, c.path("local-admin.kubeconfig"), cniConfig, filepath.Join(c.programs, "cni"), c.bridgeNetwork(h)))
 	steps := []step{{Name: "multus", Once: true, Args: []string{"/bin/cp", config, filepath.Join(cniConfig, "00-multus.conf")}}}
 	if h == c.Lab.B {
 		// The plugin host-local knows only its own node, so that both would assign the same

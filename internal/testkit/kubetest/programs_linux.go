@@ -180,15 +180,20 @@ iptables: {minSyncPeriod: 50ms}
 	c.boot(t, h, name, steps)
 }
 
+// bridgeNetwork returns the configuration of the CNI plugin bridge on a node.
+func (c *Cluster) bridgeNetwork(h *lab.Host) string {
+	return fmt.Sprintf(`{"cniVersion": "0.4.0", "name": "bridge", "plugins": [
+{"type": "bridge", "bridge": "cni0", "isDefaultGateway": true, "ipMasq": false, "hairpinMode": true, "mtu": 1500,
+ "ipam": {"type": "host-local", "dataDir": %q, "ranges": %s}},
+{"type": "portmap", "capabilities": {"portMappings": true}, "snat": true}]}`, addressState, c.ranges(c.podsOf(h), c.PodsIPv6(h)))
+}
+
 // cni returns the steps that give a node its network. Its configuration appears only when the
 // network is ready, and so does the node.
 func (c *Cluster) cni(h *lab.Host, file func(base, text string) string) []step {
 	install := step{Name: "cni", Args: []string{"/bin/cp", "", filepath.Join(cniConfig, "10-"+string(c.options.CNI)+".conflist")}, Once: true}
 	if c.options.CNI == Bridge {
-		install.Args[1] = file("bridge.conflist", fmt.Sprintf(`{"cniVersion": "0.4.0", "name": "bridge", "plugins": [
-{"type": "bridge", "bridge": "cni0", "isDefaultGateway": true, "ipMasq": false, "hairpinMode": true, "mtu": 1500,
- "ipam": {"type": "host-local", "dataDir": "/run/cni-addresses", "ranges": %s}},
-{"type": "portmap", "capabilities": {"portMappings": true}, "snat": true}]}`, c.ranges(c.podsOf(h), c.PodsIPv6(h))))
+		install.Args[1] = file("bridge.conflist", c.bridgeNetwork(h))
 		return []step{install}
 	}
 	switch c.options.CNI {

@@ -47,7 +47,7 @@ func (t Trial) Overhead() time.Duration {
 		long += DrainOverhead
 	}
 	long += t.Held
-	if pairs := time.Duration(t.Workload.Pairs); pairs > 1 {
+	if pairs := time.Duration(t.Workload.Clients()); pairs > 1 {
 		long += pairs * PairOverhead
 		if t.Sliced() {
 			long += pairs * time.Duration(t.Rounds()) * PairSliceOverhead

@@ -116,7 +116,7 @@ func Offered(w study.Workload) float64 {
 
 // shares is how many times a workload offers its rate: once for each pair and direction.
 func shares(w study.Workload) int {
-	n := max(1, w.Pairs)
+	n := w.Clients()
 	if w.Direction == study.Both {
 		n *= 2
 	}

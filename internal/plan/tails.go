@@ -52,16 +52,16 @@ func Tails(s study.Study) []Trial {
 	return out
 }
 
-// AtTailRate is a trial of the tail pass at so many requests per second of all its pairs.
+// AtTailRate is a trial of the tail pass at so many requests per second of all its clients.
 func (t Trial) AtTailRate(total float64) Trial {
-	t.Workload.TransactionRate = max(1, int(total/float64(max(1, t.Workload.Pairs))))
+	t.Workload.TransactionRate = max(1, int(total/float64(t.Workload.Clients())))
 	return t
 }
 
-// TailRate is the requests per second of a trial of the tail pass, of all its pairs; 0 for any other.
+// TailRate is the requests per second of a trial of the tail pass, of all its clients; 0 for any other.
 func (t Trial) TailRate() float64 {
 	if !t.Tail {
 		return 0
 	}
-	return float64(t.Workload.TransactionRate * max(1, t.Workload.Pairs))
+	return float64(t.Workload.TransactionRate * t.Workload.Clients())
 }

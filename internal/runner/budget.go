@@ -63,7 +63,7 @@ func (r *measurement) drainLimit(t plan.Trial) time.Duration {
 	if b := t.Workload.SendBuffer; !b.Auto {
 		each = max(each/float64(max(1, t.Workload.Streams)), 2*float64(b.Bytes))
 	}
-	bytes := each * float64(max(1, t.Workload.Streams)*max(1, t.Workload.Pairs))
+	bytes := each * float64(max(1, t.Workload.Streams)*t.Workload.Clients())
 	return min(time.Duration(bytes*8/float64(rate)*float64(time.Second)), maxDrain)
 }
 

@@ -147,13 +147,13 @@ func withBaselines(modes []Mode, cat Catalog) []Mode {
 }
 
 // forFlows lengthens the default slices and the default duration of a workload with many flows, streams
-// or pairs, so that each carries enough in a slice, and in a trial enough to prove its path. To start
+// or clients, so that each carries enough in a slice, and in a trial enough to prove its path. To start
 // and end a slice takes 2 ms for each pair on two CPUs.
 func (w Workload) forFlows(asked Workload, bulk bool) Workload {
 	const perStream, perFlow, leastSlices = quantity.Duration(2 * time.Millisecond), quantity.Duration(100 * time.Microsecond), 5
 	const pairSlice, perPair = quantity.Duration(2 * time.Millisecond), quantity.Duration(100 * time.Millisecond)
 	_, list := asked.Concurrency()
-	flows, pairs := max(1, asked.Flows, asked.Streams, w.Flows, w.Streams, list.most()), max(1, asked.Pairs)
+	flows, pairs := max(1, asked.Flows, asked.Streams, w.Flows, w.Streams, list.most()), asked.Clients()
 	if w.Slice == 0 || w.Slice == quantity.AtOnce || flows*pairs == 1 {
 		return w
 	}
@@ -259,6 +259,9 @@ func fill(w Workload, spec WorkloadSpec, profile string, limited, quota bool) (W
 	}
 	if w.Scheduling == OtherScheduling {
 		w.Scheduling = ""
+	}
+	if w.FanIn == 1 {
+		w.FanIn = 0
 	}
 	ownLists(&w) // do not share the catalog's
 	if w.NoDelay != nil {

@@ -55,6 +55,7 @@ func Check(s Study, cat Catalog, src Source) []Problem {
 	v.workloads(s.Workloads)
 	v.setUps(s)
 	v.events(s)
+	v.fanIns(s)
 	v.scenarios(s)
 	v.compare(s)
 	v.costByParts(s)
@@ -193,6 +194,7 @@ func (v *validator) together(prefix string, w Workload, spec WorkloadSpec) {
 	}
 	v.mixed(prefix, w)
 	v.event(prefix, w, spec)
+	v.fanIn(prefix, w, spec)
 	v.search(prefix, w)
 	v.concurrency(prefix, w, spec)
 	v.lengths(prefix, w)

@@ -13,7 +13,7 @@ import (
 // which parameters a kind takes; Resolve fills those in and leaves the others zero.
 type Workload struct {
 	ID, Kind, Tool, VerifyWith                        string              `json:",omitzero"`
-	Pairs, Streams, Flows, Threads                    int                 `json:",omitzero"`
+	Pairs, FanIn, Streams, Flows, Threads             int                 `json:",omitzero"`
 	StreamCounts, FlowCounts                          Counts              `json:",omitzero"` // a list in place of Streams or Flows
 	WriteSize, PayloadSize, RequestSize, ResponseSize quantity.Size       `json:",omitzero"`
 	Rate                                              quantity.Load       `json:",omitzero"`
@@ -75,6 +75,7 @@ func (w *Workload) Fields() []Field {
 		key("tool", choice(&w.Tool, append([]string{BuiltIn}, externals()...)...), "traffic generator: tare itself, or an installed external generator"),
 		key("verify_with", choice(&w.VerifyWith, externals()...), "measure with this external generator, too, and report whether the two agree"),
 		key("pairs", count(&w.Pairs, 1, mostPairs), "pairs of endpoints that run at the same time, each in its own sandboxes; more than 100 in some modes only"),
+		key("fan_in", count(&w.FanIn, 1, mostPairs), "clients that have one server, each in a sandbox of its own, with the flows and the schedule of the workload; 1 when absent"),
 		key("streams", counts(&w.Streams, &w.StreamCounts, mostStreams), "parallel connections; in http2 and grpc requests at once on each connection; a list makes each number a separate workload"),
 		key("flows", counts(&w.Flows, &w.FlowCounts, mostFlows), "parallel flows, each with its own pair of addresses; a list makes each number a separate workload"),
 		key("threads", count(&w.Threads, 1, 1000), "threads for the streams at each endpoint; one per stream when absent"),
@@ -178,9 +179,15 @@ const (
 	EndpointReplaced = "endpoint_replaced" // the event whose trials have a second server
 )
 
+// OfServer is how many clients each server of the workload has.
+func (w Workload) OfServer() int { return max(1, w.FanIn) }
+
+// Clients is how many clients the workload has at once, each in a pair of endpoints of its own. Without FanIn each has a server of its own, too.
+func (w Workload) Clients() int { return max(w.OfServer(), w.Pairs) }
+
 // Endpoints is how many pairs of endpoints the workload has at once, that of its load, or of its second server, included.
 func (w Workload) Endpoints() int {
-	n := max(1, w.Pairs)
+	n := w.Clients()
 	if w.WithLoad != "" || w.Event == EndpointReplaced {
 		n++
 	}

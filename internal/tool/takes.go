@@ -45,6 +45,9 @@ func Lacks() []Lack {
 		{Key: "with_load", Value: "`tcp_stream`", Refused: true, has: func(j job) bool { return j.WithLoad != "" }, text: func(j job) string {
 			return j.Tool + " does not begin with the load; remove with_load"
 		}},
+		{Key: "fan_in", Value: "more than 1", Refused: true, has: func(j job) bool { return j.FanIn > 1 }, text: func(j job) string {
+			return j.Tool + " has one client; remove fan_in"
+		}},
 		{Key: "transaction_rate", Value: "any", Tools: asking, Refused: true, has: func(j job) bool { return j.TransactionRate > 0 }, text: func(j job) string {
 			return j.Tool + " does not measure response times from when a request was due; remove transaction_rate"
 		}},

@@ -263,11 +263,11 @@ func TestRefusals(t *testing.T) {
 
 // The keys that a tool does not support are told each once, whatever else the workload has; the built-in generator supports all.
 func TestProblems(t *testing.T) {
-	all := study.Workload{Kind: http1Kind, RequestSize: 10, ResponseMix: "9x1KiB,1x1MiB", TransactionRate: 100, KeepAlive: study.Off, TLS: study.On, WithLoad: study.TCPLoad,
+	all := study.Workload{Kind: http1Kind, RequestSize: 10, ResponseMix: "9x1KiB,1x1MiB", TransactionRate: 100, KeepAlive: study.Off, TLS: study.On, WithLoad: study.TCPLoad, FanIn: 2,
 		Wait: study.Spin, SendBuffer: quantity.Buffer(1 << 16), ReceiveBuffer: quantity.Buffer(1 << 17), Burst: 8}
 	for tool, want := range map[string]string{
-		wrkName:       "wait with_load transaction_rate request_size response_mix keep_alive tls send_buffer receive_buffer",
-		iperf3Name:    "wait with_load send_buffer",
+		wrkName:       "wait with_load fan_in transaction_rate request_size response_mix keep_alive tls send_buffer receive_buffer",
+		iperf3Name:    "wait with_load fan_in send_buffer",
 		study.BuiltIn: "",
 	} {
 		var keys []string

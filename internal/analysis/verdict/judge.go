@@ -426,11 +426,11 @@ func Known(x float64) *float64 {
 	return &x
 }
 
-// SerialWorkloads are the workloads of a study with one flow, one pair, no pipeline and no schedule: Serial of an [Input].
+// SerialWorkloads are the workloads of a study with one flow, one client, no pipeline and no schedule: Serial of an [Input].
 func SerialWorkloads(s study.Study) []string {
 	var out []string
 	for _, w := range plan.Workloads(s) {
-		if max(w.Flows, w.Streams, w.Pairs, w.Pipeline) <= 1 && w.TransactionRate == 0 {
+		if max(w.Flows, w.Streams, w.Clients(), w.Pipeline) <= 1 && w.TransactionRate == 0 {
 			out = append(out, w.ID)
 		}
 	}

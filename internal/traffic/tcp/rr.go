@@ -29,7 +29,7 @@ func (rr) Spec() traffic.Spec {
 		Params: []string{"flows", "request_size", "response_size", "family", "congestion_control", "send_buffer",
 			"receive_buffer", "placement", "slice", "warmup", "duration"},
 		ManyFlows: true,
-		Optional:  []string{"transaction_rate", "wait", "scheduling", "pipeline", "pairs", "tool", "with_load", "event"},
+		Optional:  []string{"transaction_rate", "wait", "scheduling", "pipeline", "pairs", "fan_in", "tool", "with_load", "event"},
 		Defaults: study.Workload{
 			Flows: 1, RequestSize: 1, ResponseSize: 1, Family: study.IPv4, Congestion: "cubic",
 			SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer(), Placement: study.OneCore,
@@ -39,6 +39,7 @@ func (rr) Spec() traffic.Spec {
 }
 
 func (w rr) Listen(p traffic.Params) (traffic.Server, error) {
+	p.Streams *= p.OfServer() // the trial begins when all clients have connected
 	p, err := rrParams(p)
 	if err != nil {
 		return nil, err

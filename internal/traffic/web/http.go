@@ -31,7 +31,7 @@ func (httpRequests) Spec() traffic.Spec {
 		Params: []string{"flows", "response_size", "keep_alive", "family", "congestion_control", "send_buffer",
 			"receive_buffer", "placement", "slice", "warmup", "duration"},
 		ManyFlows: true,
-		Optional:  []string{"request_size", "transaction_rate", "wait", "scheduling", "tls", "resumption", "response_mix", "pairs", "tool", "verify_with", "with_load", "event"},
+		Optional:  []string{"request_size", "transaction_rate", "wait", "scheduling", "tls", "resumption", "response_mix", "pairs", "fan_in", "tool", "verify_with", "with_load", "event"},
 		Defaults: study.Workload{
 			Flows: 1, ResponseSize: 1 << 10, KeepAlive: study.On, Family: study.IPv4, Congestion: "cubic",
 			SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer(), Placement: study.OneCore,
@@ -140,6 +140,7 @@ func (m *outgoing) after(sent int) []byte {
 }
 
 func (w httpRequests) Listen(p traffic.Params) (traffic.Server, error) {
+	p.Streams *= p.OfServer()
 	t, err := newHTTPTrial(p)
 	if err != nil {
 		return nil, err

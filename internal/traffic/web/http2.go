@@ -216,6 +216,7 @@ func checkCall(s *http2.Stream) error {
 }
 
 func (w http2Requests) Listen(p traffic.Params) (traffic.Server, error) {
+	p.Flows = max(p.Flows, 1) * p.OfServer()
 	t, err := w.trial(p)
 	if err != nil {
 		return nil, err

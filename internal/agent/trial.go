@@ -21,6 +21,7 @@ type Trial struct {
 	listenAddr     netip.AddrPort      // where the server listens
 	serverDone     chan endpointResult // receives the result of the server when that has ended
 	standby        *standby            // nil without a second server
+	shared         *shared             // nil if the server has one client
 }
 
 // endpointResult is how one endpoint of a trial ended.
@@ -85,6 +86,7 @@ func (t *Trial) Run(ctx context.Context) (client, server traffic.Report, err err
 	var c, s endpointResult
 	select {
 	case c = <-dialled:
+		t.shared.note(t.client, c.err)
 		forwarded := forwardResult(ctx, c, t.servers())
 		s = <-t.serverDone
 		err = t.firstError(c, s, forwarded)
@@ -122,7 +124,8 @@ func (t *Trial) Slice(ctx context.Context, d time.Duration) (*traffic.Held, erro
 func (t *Trial) Close(ctx context.Context) (client, server traffic.Report, err error) {
 	var c endpointResult
 	c.report, c.err = t.client.Report(ctx)
-	forwarded := forwardResult(ctx, c, t.server)
+	t.shared.note(t.client, c.err)
+	forwarded := forwardResult(ctx, c, t.servers())
 	s := <-t.serverDone
 	return c.report, s.report, t.firstError(c, s, forwarded)
 }
@@ -153,7 +156,7 @@ func (t *Trial) agentErr() error {
 	return t.client.Err()
 }
 
-// other is the endpoint of a trial that has not ended: its agent, or those of two servers.
+// other is the endpoint of a trial that has not ended: its agent, those of two servers, or that of a server of several clients.
 type other interface {
 	Abort(ctx context.Context) error
 	SendPeerReport(ctx context.Context, r traffic.Report) error
@@ -161,8 +164,11 @@ type other interface {
 
 // servers are the servers of the trial.
 func (t *Trial) servers() other {
-	if t.standby != nil {
+	switch {
+	case t.standby != nil:
 		return t.standby
+	case t.shared != nil:
+		return t.shared
 	}
 	return t.server
 }

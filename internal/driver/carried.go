@@ -15,15 +15,38 @@ func CarriedInTurn(client, first, second traffic.Report) []Carried {
 	return all
 }
 
-// without returns what a client counted without what it exchanged with one of its servers: at least that much arrived from the other
-// one, and at most that much was sent to it.
+// CarriedFanIn returns what each of several clients carried with the one server that all of them had, and that server with all. It counts
+// them together: what it exchanged with one client is bounded by what the others counted.
+func CarriedFanIn(clients []traffic.Report, server traffic.Report) []Carried {
+	sum := clients[0]
+	for _, c := range clients[1:] {
+		sum = traffic.Sum(sum, c)
+	}
+	whole := CarriedBy(sum, server)
+	var all []Carried
+	for i, client := range clients {
+		own := server
+		for j, other := range clients {
+			if j != i {
+				own = without(own, other, client)
+			}
+		}
+		one := CarriedBy(client, own)
+		one.FanIn = &whole
+		all = append(all, one)
+	}
+	return all
+}
+
+// without returns what an endpoint counted without what it exchanged with one of its peers: at least that much arrived from the other
+// ones, and at most that much was sent to them.
 func without(client, one, other traffic.Report) traffic.Report {
 	client.Connections = other.Connections
 	client.Received = max(0, client.Received-one.Sent)
 	client.Content = max(0, client.Content-one.Sent)
 	client.Messages = max(0, client.Messages-one.Messages)
 	client.TCP.Wire -= min(client.TCP.Wire, uint64(max(0, one.Received)))
-	client.TCP.Segments -= min(client.TCP.Segments, uint64(max(0, one.Messages)))
+	client.TCP.Segments -= min(client.TCP.Segments, uint64(max(0, one.Messages)/int64(max(1, one.Together))))
 	return client
 }
 

@@ -44,6 +44,45 @@ func TestCarriedTogether(t *testing.T) {
 	must.Equal(t, uint64(95), driver.CarriedBy(client, server).Forward.Messages)
 }
 
+// Of several clients of one server, the least and the most that each exchanged with it hold what it did, and that of all together is what they
+// and the server count.
+func TestCarriedFanIn(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		clients := make([]traffic.Report, rapid.IntRange(1, 5).Draw(t, "clients"))
+		var server traffic.Report
+		answered := make([]int64, len(clients))
+		together := rapid.IntRange(0, 4).Draw(t, "together")
+		for i := range clients {
+			c := &clients[i]
+			n, lost := rapid.Int64Range(1, 1000).Draw(t, "answered"), rapid.Int64Range(0, 1).Draw(t, "lost") // a response that did not arrive
+			answered[i] = n
+			c.Messages, c.Connections, c.Together = n-lost, 2, together
+			c.Sent, c.Received = 100*n, 1000*(n-lost)
+			c.TCP.Wire, c.TCP.Segments = uint64(c.Sent), uint64(n)
+			server.Messages += n
+			server.Connections += 2
+			server.Received += 100 * n
+			server.Sent += 1000 * n
+			server.TCP.Wire += uint64(1000 * n)
+			server.TCP.Segments += uint64(2 * n)
+		}
+		server.Together = together
+		for i, c := range driver.CarriedFanIn(clients, server) {
+			f, r := c.Forward, c.Reverse
+			if f.Payload > uint64(100*answered[i]) || f.Wire != clients[i].TCP.Wire || f.Connections != 2 || f.Messages > uint64(answered[i]) {
+				t.Errorf("client %d: forward %+v, and %d requests were answered", i, f, answered[i])
+			}
+			if r.Payload != uint64(clients[i].Received) || r.Wire < uint64(1000*answered[i]) || r.Segments < uint64(2*answered[i]) || r.Unbounded {
+				t.Errorf("client %d: reverse %+v, and %d requests were answered", i, r, answered[i])
+			}
+			whole := c.FanIn
+			if whole.Forward.Payload != uint64(server.Received) || whole.Reverse.Wire != server.TCP.Wire || whole.Reverse.Segments != server.TCP.Segments || whole.Forward.Connections != uint64(server.Connections) {
+				t.Errorf("all: %+v, and the server %+v", whole, server)
+			}
+		}
+	})
+}
+
 // Of two servers in turn, the second in the place of the first, the least and the most that each exchanged with the client hold what it
 // did, and both together no more than all; a request that was not answered belongs to either.
 func TestCarriedInTurn(t *testing.T) {

@@ -124,6 +124,9 @@ func (p *Path) withForwarded(before, after Counters, carried []Carried) (Counter
 	}
 	before, after = maps.Clone(before), maps.Clone(after)
 	before[p.Forwarded], after[p.Forwarded] = 0, 0
+	if len(carried) > 0 && carried[0].FanIn != nil {
+		carried = []Carried{*carried[0].FanIn}
+	}
 	for _, c := range carried {
 		after[p.Forwarded] += c.Reverse.Forwarded
 	}
@@ -139,6 +142,9 @@ func (p *Path) expected(carried []Carried) []Carried {
 	}
 	out := make([]Carried, len(carried))
 	for i, c := range carried {
+		if c.FanIn != nil {
+			c.FanIn = &p.expected([]Carried{*c.FanIn})[0]
+		}
 		for _, f := range []*Flow{&c.Forward, &c.Reverse} {
 			if p.MergesDatagrams && f.Datagrams {
 				f.Messages = 0

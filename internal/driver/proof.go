@@ -66,6 +66,9 @@ type Carried struct {
 	Forward, Reverse Flow
 	// InTurn means that the client is that of the first pair, whose server this one took the place of.
 	InTurn bool
+	// FanIn is what the server of the first pair exchanged with the clients of all pairs, whose own servers were idle; nil if each pair has
+	// its server.
+	FanIn *Carried
 }
 
 // Rule states what a counter must show. Pair is the pair whose traffic the counter sees,
@@ -182,6 +185,12 @@ func Findings(rules []Rule, before, after Counters, carried []Carried) []result.
 
 // of returns the traffic that the rule covers.
 func (r Rule) of(carried []Carried) []Carried {
+	if len(carried) > 0 && carried[0].FanIn != nil && (!r.OfClient || r.Pair == 0) {
+		if r.Pair > 1 {
+			return nil // its server was idle
+		}
+		return []Carried{*carried[0].FanIn}
+	}
 	inTurn := r.OfClient && len(carried) > 0 && carried[len(carried)-1].InTurn
 	switch {
 	case r.Pair == 0, r.Pair == 1 && inTurn:

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tare/internal/result"
+	"tare/internal/study"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
@@ -195,6 +196,58 @@ func TestVerifyInTurn(t *testing.T) {
 	// The devices of two clients that each have their server carry their own.
 	proves(t, Verify(rules[:2], Counters{"client": 0, "idle": 0}, Counters{"client": 101 << 20, "idle": 101 << 20}, []Carried{bulk(), bulk()}), "")
 	proves(t, Verify(rules[:1], Counters{"client": 0}, Counters{"client": 90}, nil), "")
+}
+
+// Where several clients have one server, that of the first pair, its devices carry what all exchanged, and those of the other servers nothing.
+func TestVerifyFanIn(t *testing.T) {
+	rules := []Rule{
+		{Counter: "client", Expect: Forward, Pair: 1, OfClient: true}, {Counter: "other", Expect: Forward, Pair: 2, OfClient: true}, {Counter: "idle", Expect: Forward, Pair: 3, OfClient: true},
+		{Counter: "server", Expect: Forward, Pair: 1}, {Counter: "idle server", Expect: Forward, Pair: 2}, {Counter: "no server", Expect: Forward, Pair: 3}, {Counter: "shared", Expect: Forward},
+		{Counter: "process", Expect: ProcessBusy, Pair: 1}, {Counter: "idle process", Expect: ProcessBusy, Pair: 2}, {Counter: "nat", Expect: Connections, Pair: 1},
+	}
+	whole := bulk().Plus(bulk())
+	one := bulk()
+	one.FanIn = &whole
+	good := func() Counters {
+		return Counters{"client": 101 << 20, "other": 101 << 20, "idle": 90, "server": 202 << 20, "idle server": 90, "no server": 90, "shared": 202 << 20,
+			"process": 40_000_000, "idle process": 90_000, "nat": 2}
+	}
+	for name, tt := range map[string]struct {
+		wrong uint64
+		want  string
+	}{
+		"":       {},
+		"client": {0, "counter client moved"}, "other": {202 << 20, "counter other moved"}, "idle": {101 << 20, "no traffic is expected there"},
+		"server": {101 << 20, "counter server moved"}, "idle server": {101 << 20, "no traffic is expected there"}, "no server": {1 << 20, "no traffic is expected there"},
+		"shared": {101 << 20, "counter shared moved"}, "process": {20_000, "must have used"}, "idle process": {20_000_000, "that process is not on the path"}, "nat": {1, "2 connections"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			moved, before := good(), Counters{}
+			if name != "" {
+				moved[name] = tt.wrong
+			}
+			for name := range moved {
+				before[name] = 0
+			}
+			proves(t, Verify(rules, before, moved, []Carried{one, one}), tt.want)
+		})
+	}
+	// Datagrams that are merged, and heads that are rewritten, are expected of the whole, too.
+	p := Path{MergesDatagrams: true, Rules: rules[3:4]}
+	few := Carried{Forward: Flow{Payload: 1 << 20, Messages: 1 << 20, Wire: 1 << 20, Datagrams: true}}
+	few.FanIn = &Carried{Forward: few.Forward}
+	proves(t, p.Prove(Counters{"server": 0}, Counters{"server": 1 << 20}, []Carried{few}), "")
+	p.MergesDatagrams = false
+	proves(t, p.Prove(Counters{"server": 0}, Counters{"server": 1 << 20}, []Carried{few}), "counter server moved")
+}
+
+// A mode whose rules do not tell the devices of clients has no result for several clients of one server.
+func TestNoFanIn(t *testing.T) {
+	w := study.Workload{Kind: "tcp_rr", FanIn: 2}
+	must.Equal(t, study.NoFanIn, Mode{}.WhyNot(w, traffic.Spec{}, nil))
+	must.Equal(t, "", Mode{FanIn: true}.WhyNot(w, traffic.Spec{}, nil))
+	w.FanIn = 1
+	must.Equal(t, "", Mode{}.WhyNot(w, traffic.Spec{}, nil))
 }
 
 // If a process forwards the traffic, its packets are unknown.

@@ -80,6 +80,7 @@ func TestModes(t *testing.T) {
 			if _, err := s.TrialPairs(t, drivertest.Params("tcp_stream"), false, 2); err != nil {
 				t.Errorf("two pairs: %v", err)
 			}
+			s.ConformsFanIn(t, "http", true)
 			if err := s.Path.Lost(); err != nil {
 				t.Errorf("lost: %v", err)
 			}

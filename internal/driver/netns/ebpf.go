@@ -47,8 +47,10 @@ func (s *side) installPrograms() ([]pathspec.Step, error) {
 		if err := s.addRedirected(r, box, s.port(i)); err != nil {
 			return nil, err
 		}
-		s.mustRedirect(r, i+1, s.port(i))
-		s.mustAvoidHost(i+1, box, s.port(i))
+		s.ofRole(func() {
+			s.mustRedirect(r, i+1, s.port(i))
+			s.mustAvoidHost(i+1, box, s.port(i))
+		})
 	}
 	program := func(name, device string) result.Fact {
 		return result.Fact{Name: name, Value: r.Hook(device) + " of " + device}

@@ -108,6 +108,15 @@ func (p *Path) Check(holds func() error) error {
 	return holds()
 }
 
+// OfClients marks the rules that declare adds as those of what clients have, such as their sandboxes' devices: see driver.Rule.
+func (p *Path) OfClients(declare func()) {
+	first := len(p.rules)
+	declare()
+	for i := range p.rules[first:] {
+		p.rules[first+i].OfClient = true
+	}
+}
+
 // AddRules adds rules.
 func (p *Path) AddRules(rules ...driver.Rule) { p.rules = append(p.rules, rules...) }
 

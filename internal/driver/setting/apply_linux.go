@@ -319,7 +319,7 @@ func (a *application) prove(f proof) (devices int, err error) {
 			return 0, err
 		}
 		counter := r.Counter(f.counter)
-		a.path.AddRules(driver.Rule{Counter: counter, Expect: expect, Pair: r.Rule.Pair, Size: size})
+		a.path.AddRules(driver.Rule{Counter: counter, Expect: expect, Pair: r.Rule.Pair, OfClient: r.Rule.OfClient, Size: size})
 		var last, sum uint64
 		a.path.AddReader(func(_ context.Context, into driver.Counters) error {
 			n, err := f.read(w, dev)

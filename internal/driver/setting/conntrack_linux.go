@@ -67,20 +67,21 @@ func (a tracking) routes(w place) (bool, error) {
 	return forwards == "1", err
 }
 
-// pairOf returns the pair whose traffic a place carries if it is an endpoint of only that
-// pair, otherwise all pairs.
-func (a tracking) pairOf(w place) int {
-	own := pathspec.AllPairs
+// connections is the rule that a counter of a place sees the connections of the pair that it is an endpoint of, or of
+// all pairs if it is of no pair or of several.
+func (a tracking) connections(w place, counter string) driver.Rule {
+	of := driver.Rule{Counter: counter, Expect: driver.Connections}
+	all := of
 	for i, p := range a.path.Pairs() {
 		if p.Client.Stack != w.At && p.Server.Stack != w.At {
 			continue
 		}
-		if own != pathspec.AllPairs {
-			return pathspec.AllPairs
+		if of.Pair != pathspec.AllPairs {
+			return all
 		}
-		own = i + 1
+		of.Pair, of.OfClient = i+1, p.Client.Stack == w.At
 	}
-	return own
+	return of
 }
 
 // track proves connection tracking by the first packet of each connection.
@@ -89,7 +90,7 @@ func (a tracking) track(w place) error {
 		return err
 	}
 	counter := pathspec.CounterName(w.At, nameTracking, "new_packets")
-	a.path.AddRules(driver.Rule{Counter: counter, Expect: driver.Connections, Pair: a.pairOf(w)})
+	a.path.AddRules(a.connections(w, counter))
 	a.readTable(w, trackTable, func(counts map[string]linuxnet.Count, into driver.Counters) {
 		into[counter] = counts[linuxnet.CountNew].Packets
 	})
@@ -115,7 +116,7 @@ func (a tracking) untrack(w place) error {
 		return err
 	}
 	exempt, tracked := pathspec.CounterName(w.At, nameTracking, "untracked_packets"), pathspec.CounterName(w.At, nameTracking, "tracked_packets")
-	a.path.AddRules(driver.Rule{Counter: exempt, Expect: driver.Connections, Pair: a.pairOf(w)}, driver.Rule{Counter: tracked, Expect: driver.NoMatch})
+	a.path.AddRules(a.connections(w, exempt), driver.Rule{Counter: tracked, Expect: driver.NoMatch})
 	a.readTable(w, trackTable, func(counts map[string]linuxnet.Count, into driver.Counters) {
 		into[exempt], into[tracked] = counts[linuxnet.CountUntracked].Packets, counts[linuxnet.CountAny].Packets
 	})

@@ -132,6 +132,7 @@ func TestModesAreProven(t *testing.T) {
 				b.carries(t, s, one)
 			}
 			if tt.pairs > 1 {
+				s.ConformsFanIn(t, "tcp_rr", false)
 				must.EqualFor(t, fmt.Sprintf("%d pairs", tt.pairs), nil, must.Err(s.TrialPairs(t, drivertest.Params("tcp_stream"), false, tt.pairs)))
 			}
 		})

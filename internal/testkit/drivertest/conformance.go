@@ -91,6 +91,9 @@ func (s *Setup) Conforms(t *testing.T, m driver.Mode, skipped ...string) {
 	if len(s.Path.Pairs) > 1 {
 		kinds := slices.DeleteFunc([]string{"tcp_stream", "http"}, func(kind string) bool { return !carries(t, m, kind) })
 		s.conformPairs(t, kinds[0])
+		if m.FanIn {
+			s.ConformsFanIn(t, "tcp_rr", false)
+		}
 	}
 }
 

@@ -110,10 +110,11 @@ type ProcessCPU struct {
 	CPU  float64 `json:"cpu"`
 }
 
-// PairOutcome is the result of one of several pairs of endpoints in a trial.
+// PairOutcome is the result of one of several pairs of endpoints in a trial, or of one of several clients of a server.
 type PairOutcome struct {
-	Client  End                `json:"client"`
-	Server  End                `json:"server"`
+	Client End `json:"client"`
+	// Server is nil where all clients have one server: what it counted of each is unknown.
+	Server  *End               `json:"server,omitempty"`
 	Metrics map[string]float64 `json:"metrics"`
 }
 

@@ -25,6 +25,16 @@ const underlayDevice = "eth0"
 // checkMetrics reports why the metrics of a trial, or those of one of its pairs, cannot
 // be true.
 func checkMetrics(metrics map[string]float64, client, server traffic.Report) error {
+	return cmp.Or(checkValues(metrics), checkReceived("server", client, server), checkReceived("client", server, client), checkWindow("client", client), checkWindow("server", server))
+}
+
+// checkClient is the checks of one of several clients of a server, which counts all of them together.
+func checkClient(p traffic.Params, metrics map[string]float64, took time.Duration, client, server traffic.Report) error {
+	return cmp.Or(checkValues(metrics), checkReceived("client", server, client), checkWindow("client", client), checkTraffic(p, metrics, client, server), checkElapsed(took, client, server))
+}
+
+// checkValues reports a metric that cannot have its value.
+func checkValues(metrics map[string]float64) error {
 	for _, m := range result.Metrics() {
 		v, ok := metrics[m.Name]
 		switch {
@@ -37,7 +47,7 @@ func checkMetrics(metrics map[string]float64, client, server traffic.Report) err
 			return fmt.Errorf("impossible values: %s is 0, but every transfer takes time", m.Name)
 		}
 	}
-	return cmp.Or(checkReceived("server", client, server), checkReceived("client", server, client), checkWindow("client", client), checkWindow("server", server))
+	return nil
 }
 
 // isDuration reports whether a metric is a duration that must be above 0. The difference

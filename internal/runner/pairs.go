@@ -102,7 +102,10 @@ func (tr *trialRun) pairError(i int, err error) error {
 	if i == len(tr.pairs) {
 		return fmt.Errorf("the %s beside it: %w", tr.load.clientSide.Kind, err)
 	}
-	if len(tr.pairs) == 1 {
+	switch {
+	case len(tr.pairs) == 1:
+		return err
+	case tr.fansIn(): // the error may be that of another client
 		return err
 	}
 	return fmt.Errorf("pair %d: %w", i+1, err)
@@ -116,10 +119,17 @@ func (tr *trialRun) addPairs() {
 	var outcomes []result.PairOutcome
 	for _, p := range tr.pairs {
 		metrics, _ := tr.work.Metrics(p.clientSide, p.client, p.server)
-		outcomes = append(outcomes, result.PairOutcome{Client: end(p.client, p.server), Server: end(p.server, p.client), Metrics: finite(metrics)})
+		one := result.PairOutcome{Client: end(p.client, p.server), Metrics: finite(metrics)}
+		if !tr.fansIn() {
+			one.Server = new(end(p.server, p.client))
+		}
+		outcomes = append(outcomes, one)
 	}
 	for _, p := range tr.pairs[1:] {
-		tr.client, tr.server = traffic.Sum(tr.client, p.client), traffic.Sum(tr.server, p.server)
+		tr.client = traffic.Sum(tr.client, p.client)
+		if !tr.fansIn() {
+			tr.server = traffic.Sum(tr.server, p.server)
+		}
 		tr.out.Pairs = outcomes
 	}
 	c, s := end(tr.client, tr.server), end(tr.server, tr.client)
@@ -175,17 +185,23 @@ func placeOn(g driver.HostInfo, placement string, ends driver.Pair) (client, ser
 const anyCPU = -1
 
 // pairs resolves a trial's workload for both endpoints of each pair. Each pair has its
-// own token.
+// own token, but for the clients of one server.
 func (r *measurement) pairs(s *modeUnderTest, t plan.Trial, limit time.Duration) ([]*pair, error) {
 	var all []*pair
 	for i, ends := range s.path.Pairs {
-		if i == pairsOf(t.Workload) {
+		if i == t.Workload.Clients() {
 			break
+		}
+		if t.Workload.FanIn > 1 {
+			ends.Server = s.path.Pairs[0].Server
 		}
 		client, server := placeOn(r.cfg.Machines, t.Workload.Placement, ends)
 		p, err := r.pair(params(t), ends, limit, client, server)
 		if err != nil {
 			return nil, err
+		}
+		if t.Workload.FanIn > 1 && i > 0 {
+			p.clientSide.Token, p.serverSide = all[0].clientSide.Token, all[0].serverSide
 		}
 		all = append(all, p)
 	}
@@ -215,9 +231,6 @@ func (r *measurement) pair(p traffic.Params, ends driver.Pair, limit time.Durati
 	client.Host, server.Host = ends.Server.HostFor(p.Kind), ends.Server.HostFor(p.Kind)
 	return &pair{clientSide: client, serverSide: server}, nil
 }
-
-// pairsOf is the number of pairs of endpoints that a workload drives at once.
-func pairsOf(w study.Workload) int { return max(1, w.Pairs) }
 
 // params are the generator's parameters of a trial.
 func params(t plan.Trial) traffic.Params {

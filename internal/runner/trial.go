@@ -197,9 +197,15 @@ func (r *measurement) begin(ctx context.Context, tr *trialRun) (err error) {
 		if p != tr.load {
 			r.reportProgress(tr, i)
 		}
+		if tr.fansIn() {
+			continue
+		}
 		if p.trial, err = agent.Begin(ctx, at.client, at.server, p.clientSide, p.serverSide); err != nil {
 			return err
 		}
+	}
+	if err := tr.beginFanIn(ctx); err != nil {
+		return err
 	}
 	if err := tr.beginStandby(ctx); err != nil {
 		return err
@@ -224,6 +230,9 @@ func (tr *trialRun) prove(ctx context.Context) error {
 	}
 	if s := tr.standby; s != nil {
 		carried = driver.CarriedInTurn(tr.pairs[0].client, s.before, s.after)
+	}
+	if tr.fansIn() {
+		carried = driver.CarriedFanIn(tr.clients(), tr.pairs[0].server)
 	}
 	after = tr.lateCounters(ctx, after, carried)
 	for name, n := range tr.elsewhere {
@@ -263,7 +272,7 @@ func (tr *trialRun) lateCounters(ctx context.Context, after driver.Counters, car
 
 // proof checks the path against what was carried since tr.before, and keeps the findings.
 func (tr *trialRun) proof(after driver.Counters, carried []driver.Carried) error {
-	err := tr.tested.path.Prove(tr.before, after, carried)
+	err := cmp.Or(tr.tested.path.Prove(tr.before, after, carried), tr.oneServer())
 	if !errors.Is(err, driver.ErrTooLittleTraffic) {
 		tr.shown = &result.Proof{Workload: tr.out.Workload, Holds: err == nil, Findings: tr.tested.path.Findings(tr.before, after, carried)}
 	}
@@ -322,6 +331,12 @@ func (tr *trialRun) computeMetrics() error {
 	metrics, series := tr.work.Metrics(p, tr.client, tr.server)
 	for i, one := range tr.pairs {
 		own, _ := tr.work.Metrics(one.clientSide, one.client, one.server)
+		if tr.fansIn() {
+			if err := checkClient(p, own, tr.elapsed, one.client, tr.server); err != nil {
+				return fmt.Errorf("client %d: %w", i+1, err)
+			}
+			continue
+		}
 		if err := cmp.Or(checkMetrics(own, one.client, one.server), checkTraffic(p, own, one.client, one.server), checkElapsed(tr.elapsed, one.client, one.server)); err != nil {
 			return tr.pairError(i, err)
 		}

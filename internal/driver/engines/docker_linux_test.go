@@ -58,6 +58,17 @@ func TestEnginesPairs(t *testing.T) {
 	drivertest.ConformancePairs(t, packaged("docker/published", "docker/userland-proxy", "docker/service-host-port", "docker/direct-routing"))
 }
 
+// Clients of three pairs have the server of the first one.
+func TestEnginesFanIn(t *testing.T) {
+	drivertest.NeedEngine(t)
+	for _, mode := range []string{"docker/host", "docker/published", "docker/bridge", "docker/colocated", "docker/macvlan"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			drivertest.ProvisionPairs(t, engines.Docker{}, mode, 3, nil).ConformsFanIn(t, "tcp_rr", false)
+		})
+	}
+}
+
 // The study's lab settings apply to the devices that an engine creates: without offloads no
 // packet is larger than the MTU, and the underlay's rate limit holds.
 func TestEnginesLabHoldsForEngines(t *testing.T) {

@@ -80,7 +80,7 @@ func (a commands) printPlan(p plan.Plan, s study.Study, order bool) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	if err := a.printWithoutEvent(p, s); err != nil {
+	if err := a.printWithoutResult(p, s); err != nil {
 		return err
 	}
 	printMethod(a.Stdout, p, s)
@@ -103,11 +103,11 @@ func (a commands) printPlan(p plan.Plan, s study.Study, order bool) error {
 	return w.Flush()
 }
 
-// printWithoutEvent prints which modes have no result for a workload, because they lack its event.
-func (a commands) printWithoutEvent(p plan.Plan, s study.Study) error {
+// printWithoutResult prints which modes have no result for a workload, because they lack its event or cannot have its clients of one server.
+func (a commands) printWithoutResult(p plan.Plan, s study.Study) error {
 	for _, wl := range p.Workloads {
 		made, err := workloads.Named(wl.Kind)
-		if err != nil || wl.Event == "" {
+		if err != nil || wl.Event == "" && wl.FanIn <= 1 {
 			continue
 		}
 		for _, asked := range s.Modes {

@@ -26,9 +26,7 @@ func (c *Container) Launch(ctx context.Context, args ...string) (transport.Conn,
 	token := rand.Text()
 	made, err := c.engine.api.ExecCreate(ctx, c.ID, client.ExecCreateOptions{
 		AttachStdin: true, AttachStdout: true, AttachStderr: true, Cmd: append([]string{Program}, args...),
-		// The Go runtime interrupts a thread that stays in the same code for long, and it treats a
-		// raw system call as such: that costs 100 needless wake-ups a second at each idle endpoint.
-		Env: []string{"GODEBUG=asyncpreemptoff=1", agent.TokenVariable + "=" + token},
+		Env: []string{transport.Environment, agent.TokenVariable + "=" + token},
 	})
 	if err != nil {
 		return nil, c.engine.fail(err, "start a process in container %s", c.Name)

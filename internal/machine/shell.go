@@ -12,7 +12,7 @@ type shell interface {
 	launch(marker, program string, args []string, asRoot bool) (string, error)
 }
 
-// The environment of what is started on the other side. asyncpreemptoff: see transport.Local.
+// The environment of what is started on the other side. asyncpreemptoff: see transport.Environment.
 const goDebug = "GODEBUG=asyncpreemptoff=1"
 
 // posix is a system with sh. The user's own shell may be another one, which gets only texts in

@@ -44,9 +44,7 @@ func (l Local) Launch(_ context.Context, args ...string) (Conn, error) {
 }
 
 func (l Local) start(p *process.Process) (Conn, error) {
-	// The Go runtime interrupts a thread that stays in the same code for long, and it treats a raw
-	// system call as such: that costs 100 needless wake-ups a second at each idle endpoint.
-	p.Cmd.Env = append(os.Environ(), "GODEBUG=asyncpreemptoff=1")
+	p.Cmd.Env = append(os.Environ(), Environment)
 	p.Cmd.WaitDelay, p.Stdin, p.Stdout = killTimeout(), true, true
 	if err := p.Start(l.Start); err != nil {
 		return nil, err

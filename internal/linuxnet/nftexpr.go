@@ -71,11 +71,14 @@ func toLocal() []expr.Any {
 	}
 }
 
-// destination: meta l4proto proto, th dport port.
-func destination(proto byte, port uint16) []expr.Any {
+// source: meta l4proto proto, th sport port; and destination: th dport port.
+func source(proto byte, port uint16) []expr.Any      { return portAt(0, proto, port) }
+func destination(proto byte, port uint16) []expr.Any { return portAt(2, proto, port) }
+
+func portAt(offset uint32, proto byte, port uint16) []expr.Any {
 	return []expr.Any{
 		&expr.Meta{Key: expr.MetaKeyL4PROTO, Register: regA}, equal(expr.CmpOpEq, []byte{proto}),
-		&expr.Payload{DestRegister: regA, Base: expr.PayloadBaseTransportHeader, Offset: 2, Len: 2},
+		&expr.Payload{DestRegister: regA, Base: expr.PayloadBaseTransportHeader, Offset: offset, Len: 2},
 		equal(expr.CmpOpEq, binaryutil.BigEndian.PutUint16(port)),
 	}
 }

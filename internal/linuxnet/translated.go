@@ -74,6 +74,37 @@ func (ns *Rules) CountTranslated(table string, publish []Published, masqueraded 
 	return nil
 }
 
+// CountAcceptedAt is the name of the counter of CountAccepted.
+func CountAcceptedAt(port uint16) string { return fmt.Sprintf("accepted_%d", port) }
+
+// CountAccepted counts, in the table of CountTranslated, the connections over TCP to ports that no rule leads to another address, so that a process of the
+// namespace accepts them: by the answers to their first packets, of which a lost one is sent again.
+func (ns *Rules) CountAccepted(table string, ports ...uint16) error {
+	err := ns.inTable(inet(table), func(conn *nftables.Conn, t *nftables.Table) error {
+		b := gatewayBuilder{conn: conn, table: conn.AddTable(t)}
+		add := b.chain(translatedChain+"-accepted", nftables.ChainTypeFilter, nftables.ChainHookOutput, nftables.ChainPriorityFilter, nftables.ChainPolicyAccept)
+		for _, port := range ports {
+			conn.AddObj(&nftables.NamedObj{Table: t, Name: CountAcceptedAt(port), Type: nftables.ObjTypeCounter, Obj: &expr.Counter{}})
+			add(join(source(unix.IPPROTO_TCP, port), answersFirst(), count(CountAcceptedAt(port)))...)
+		}
+		return conn.Flush()
+	})
+	if err != nil {
+		return fmt.Errorf("count accepted connections: %w", err)
+	}
+	return nil
+}
+
+// answersFirst: tcp flags & (fin | syn | rst | ack) == syn | ack.
+func answersFirst() []expr.Any {
+	const flagsAt, fin, syn, rst, ack = 13, 1, 2, 4, 16
+	return []expr.Any{
+		&expr.Payload{DestRegister: regA, Base: expr.PayloadBaseTransportHeader, Offset: flagsAt, Len: 1},
+		&expr.Bitwise{SourceRegister: regA, DestRegister: regA, Len: 1, Mask: []byte{fin | syn | rst | ack}, Xor: []byte{0}},
+		equal(expr.CmpOpEq, []byte{syn | ack}),
+	}
+}
+
 // status: ct status bit.
 func status(bit uint32) []expr.Any {
 	return []expr.Any{

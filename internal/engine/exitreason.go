@@ -93,6 +93,14 @@ func (c *Container) lost(ctx context.Context, err error) string {
 	return err.Error()
 }
 
+// Cause is death for a process that was started in another way than by Launch: it is also "" if the engine does not answer.
+func (c *Container) Cause(ctx context.Context, d time.Duration) string {
+	if _, err := c.State(ctx); err != nil && !errors.Is(err, ErrNotFound) {
+		return ""
+	}
+	return c.death(ctx, d)
+}
+
 // death returns how the container has ended, or that it ran out of memory within the last d, "" if
 // neither.
 func (c *Container) death(ctx context.Context, d time.Duration) string {

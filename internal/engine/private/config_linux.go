@@ -24,6 +24,9 @@ func (c Config) flags() []string {
 	if c.Firewall != "" && !c.oldDefault() {
 		flags = append(flags, firewallFlag+"="+c.Firewall)
 	}
+	if c.LiveRestore {
+		flags = append(flags, "--live-restore")
+	}
 	if c.NoProxy {
 		flags = append(flags, "--userland-proxy=false")
 	}
@@ -69,14 +72,9 @@ func (p *Engine) Explain(err error) error {
 // program returns the executable of the engine's dockerd, the only child of its first process that
 // is no container's.
 func (p *Engine) program() (string, error) {
-	text, err := os.ReadFile(filepath.Join(p.dir, pidFile))
+	pid, err := p.pidInside() // whose id the engine's /proc shows
 	if err != nil {
-		return "", fmt.Errorf("find which dockerd runs: %w", err)
-	}
-	// The file has the id in the engine's own PID namespace, which its /proc shows.
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		return "", fmt.Errorf("find which dockerd runs: %s has %q", pidFile, strings.TrimSpace(string(text)))
+		return "", err
 	}
 	exe, err := os.Readlink(filepath.Join(p.init.root(), "proc", strconv.Itoa(pid), "exe"))
 	if err != nil {

@@ -1,9 +1,9 @@
 package private
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,8 +26,8 @@ const longestName = 64
 // parent has created. Its arguments are those after the subcommand's name: --run ID --dir DIR
 // [--rootless | --podman-user UID] -- PROGRAM ARGS... . It mounts the engine's file systems, starts the
 // program, which is dockerd, RootlessKit with dockerd, or podman, reaps orphans, and returns how the
-// program ended. When stdin ends it exits at once. In both cases the kernel then kills all
-// other processes of the engine.
+// program ended. On restartLine on stdin it ends the program in order and starts it again. When stdin
+// ends it exits at once. When it exits, the kernel kills all other processes of the engine.
 func Init(args []string) error {
 	return fmt.Errorf("%s%w", initPrefix, runInit(args))
 }
@@ -40,8 +40,16 @@ func runInit(args []string) error {
 	if os.Getpid() != 1 {
 		return fmt.Errorf("is process %d; it must be the first of its PID namespace", os.Getpid())
 	}
+	restarts := make(chan struct{}, 1)
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
+		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+			if lines.Text() == restartLine {
+				select {
+				case restarts <- struct{}{}:
+				default: // one is to come
+				}
+			}
+		}
 		os.Exit(0)
 	}()
 	// A separate host name distinguishes the nodes of a Swarm and identifies the engine to people.
@@ -59,11 +67,17 @@ func runInit(args []string) error {
 	}
 	command := args[at+1:]
 	name := filepath.Base(command[0])
-	program, err := start(args[3], command, []*os.File{null, os.Stdout, os.Stderr})
+	files := []*os.File{null, os.Stdout, os.Stderr}
+	process, err := start(args[3], command, files)
 	if err != nil {
 		return err
 	}
-	null.Close()
+	program := &supervised{command: command, files: files, process: process}
+	go func() {
+		for range restarts {
+			program.end()
+		}
+	}()
 	for {
 		var status syscall.WaitStatus
 		pid, err := syscall.Wait4(-1, &status, 0, nil)
@@ -71,12 +85,22 @@ func runInit(args []string) error {
 		case errors.Is(err, unix.EINTR):
 		case err != nil:
 			return fmt.Errorf("wait for %s: %w", name, err)
-		case pid == program.Pid && status.Signaled():
-			return fmt.Errorf("%s ended (signal: %v)", name, status.Signal())
-		case pid == program.Pid && status.Exited():
-			return fmt.Errorf("%s ended (exit status %d)", name, status.ExitStatus())
+		case program.is(pid) && (status.Signaled() || status.Exited()):
+			if again, err := program.startAgain(); err != nil {
+				return fmt.Errorf("start %s again: %w", name, err)
+			} else if !again {
+				return ended(name, status)
+			}
 		}
 	}
+}
+
+// ended is how a program has ended.
+func ended(name string, status syscall.WaitStatus) error {
+	if status.Signaled() {
+		return fmt.Errorf("%s ended (signal: %v)", name, status.Signal())
+	}
+	return fmt.Errorf("%s ended (exit status %d)", name, status.ExitStatus())
 }
 
 // starter makes the mounts of an engine, whose directory is given, and starts its program.

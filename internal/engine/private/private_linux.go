@@ -121,6 +121,11 @@ func (p *Engine) start(ctx context.Context, l *lab.Lab, h *lab.Host, c Config) e
 			return err
 		}
 	}
+	if c.LiveRestore {
+		if p.runc, err = c.Installation.lookup("runc"); err != nil {
+			return err
+		}
+	}
 	config, err := c.daemonConfig()
 	if err != nil {
 		return err

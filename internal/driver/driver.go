@@ -43,6 +43,8 @@ type Order struct {
 	With map[string]string
 	// Engine is the private Docker Engine that builds the mode.
 	Engine study.Engine
+	// Events are the events of the workloads that the run has for the mode: some need a mode that is set up for them.
+	Events []string
 	// Clock records when the first pair is set up; nil records nothing.
 	Clock *SetupClock
 }

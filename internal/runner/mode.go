@@ -188,7 +188,7 @@ func (r *testbed) order(s *modeUnderTest) driver.Order {
 	return driver.Order{
 		Mode: s.study.Mode, Name: s.mode.ID, Run: r.cfg.RunID, Label: label(s.mode.ID, slices.Index(r.schedule.Plan.Modes, s.mode.ID)),
 		Pairs: r.pairsOf(s), Limits: s.study.Limits, Options: s.study.Options, MTU: s.study.MTU, With: s.study.With,
-		Engine: s.study.Engine,
+		Engine: s.study.Engine, Events: r.eventsOf(s),
 	}
 }
 

@@ -186,6 +186,16 @@ func (r *testbed) pairsOf(s *modeUnderTest) int {
 	return most
 }
 
+// eventsOf are the events of the workloads that a mode carries.
+func (r *testbed) eventsOf(s *modeUnderTest) (names []string) {
+	for _, w := range r.schedule.Plan.Workloads {
+		if w.Event != "" && !slices.Contains(names, w.Event) && s.whyNot(w) == "" {
+			names = append(names, w.Event)
+		}
+	}
+	return names
+}
+
 // teardownWait bounds the teardown of a run. It applies to a context of its own, because
 // an interrupted run is taken down like any other. Engines take a second or two each.
 func teardownWait() time.Duration { return timelimit.Scaled(time.Minute) }

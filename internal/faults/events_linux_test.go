@@ -69,12 +69,27 @@ func TestEnginesKilledInReload(t *testing.T) {
 	killedIn(t, eventful{[]string{"proxy_reload", "policy_added"}, mode, measured, replaced()})
 }
 
+// The same when a Docker Engine has just been restarted.
+func TestEnginesKilledInRestart(t *testing.T) {
+	if !onMachine(t) {
+		return
+	}
+	drivertest.NeedEngine(t)
+	const restarted, added = "engine_restart", "policy_added"
+	measured := []string{"docker/published " + restarted, "docker/published " + added, "host " + added}
+	killedIn(t, eventful{[]string{restarted, added}, "docker/published", measured, othersRun(func(p proc) bool { return filepath.Base(p.args[0]) == "dockerd" })})
+}
+
 func killedIn(t *testing.T, e eventful) {
 	t.Helper()
 	t.Run(e.events[0], func(t *testing.T) {
 		var g group
 		for _, event := range e.events {
-			g.workloads = append(g.workloads, fmt.Sprintf("workload: http, id: %s, event: %[1]s, transaction_rate: 100, flows: 2, response_size: 16KiB, duration: 2s", event))
+			duration := "2s"
+			if event == "engine_restart" { // which takes longer than others
+				duration = "10s"
+			}
+			g.workloads = append(g.workloads, fmt.Sprintf("workload: http, id: %s, event: %[1]s, transaction_rate: 100, flows: 2, response_size: 16KiB, duration: %s", event, duration))
 		}
 		r := prepared(t, attempt{group: g, mode: e.mode}, e.events[0])
 		defer os.RemoveAll(r.home)
@@ -151,9 +166,14 @@ func stopped(pid int) bool {
 
 // replaced reports whether an nginx has other workers than when it was first called.
 func replaced() func(*tested) bool {
+	return othersRun(func(p proc) bool { return strings.HasPrefix(p.args[0], "nginx: worker process") })
+}
+
+// othersRun reports whether other processes of the run are of a kind than when it was first called.
+func othersRun(are func(proc) bool) func(*tested) bool {
 	var first []int
 	return func(r *tested) bool {
-		workers := r.ours(func(p proc) bool { return strings.HasPrefix(p.args[0], "nginx: worker process") })
+		workers := r.ours(are)
 		if first == nil {
 			for _, p := range workers {
 				first = append(first, p.pid)

@@ -41,6 +41,7 @@ type box struct {
 	vethAt         pathspec.Place  // where that is: its host, or the namespace of an overlay
 	port           uint16          // published, 0 if none
 	leaveGroups    bool            // its agents leave its control groups
+	direct         bool            // its agents live on without dockerd
 	sandbox        *sandbox        // nil for a container whose processes are the host's
 }
 
@@ -76,7 +77,10 @@ func (b *box) end() pathspec.Endpoint {
 		// It is in the control groups of this program.
 		return pathspec.Endpoint{Place: b.Place, Launcher: b.container}
 	}
-	launcher := sharedCgroup{container: b.container, engine: b.side.engine, who: b.side.who()}
+	launcher := sharedCgroup{in: b.container, container: b.container, engine: b.side.engine, who: b.side.who()}
+	if b.direct {
+		launcher.in = private.Direct{Engine: b.side.engine, Container: b.container}
+	}
 	if b.leaveGroups {
 		launcher.leave = b.ns
 	}
@@ -146,6 +150,7 @@ func (b *box) exitReason(ctx context.Context) string {
 // sharedCgroup starts agents in a container of a lab, where both endpoints share the CPUs
 // of one machine, and has them scheduled like those of every other mode.
 type sharedCgroup struct {
+	in        transport.Launcher // starts an agent in the container
 	container *engine.Container
 	engine    *private.Engine
 	who       string // what the engine is called in messages
@@ -163,7 +168,7 @@ const (
 
 // Launch starts an agent in the container.
 func (t sharedCgroup) Launch(ctx context.Context, args ...string) (transport.Conn, error) {
-	conn, err := t.container.Launch(ctx, args...)
+	conn, err := t.in.Launch(ctx, args...)
 	if err != nil {
 		return nil, err
 	}

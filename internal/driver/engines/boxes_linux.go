@@ -54,7 +54,7 @@ func (c *boxes) run(ctx context.Context, s *side, role string, pair int, spec en
 		return nil, s.engine.Explain(err)
 	}
 	c.order.Clock.SandboxExists(name)
-	b.container, b.ns, b.leaveGroups = started, s.ns, c.order.Without(partCgroup)
+	b.container, b.ns, b.leaveGroups, b.direct = started, s.ns, c.order.Without(partCgroup), c.hosts.config.LiveRestore
 	if b.own {
 		ns, err := started.Namespace()
 		if err != nil {

@@ -19,14 +19,14 @@ func dockerModes() []mode {
 	both, onA, onB := hostSet{a: true, b: true}, hostSet{a: true}, hostSet{b: true}
 	client, server := study.Ends{Client: true}, study.Ends{Server: true}
 	const far, near = containers.Host, containers.HostLocal
-	routed := []string{labdriver.RouteChange}
+	behindPort := []string{labdriver.RouteChange, EngineRestart}
 	return []mode{
 		{id: "docker/host", title: "both endpoints in containers on the host network", baseline: far,
 			engines: both, fanIn: true, parts: list(partConntrack), build: hostNetwork{}},
 		{id: "docker/published", title: "raw client, server in a container with a published port", baseline: far,
-			engines: onB, raw: client, fanIn: true, own: already(), events: routed, parts: list(partConntrack, partDNAT, partChains), needs: translated(partDNAT), build: published{}},
+			engines: onB, raw: client, fanIn: true, own: already(), events: behindPort, parts: list(partConntrack, partDNAT, partChains), needs: translated(partDNAT), build: published{}},
 		{id: "docker/bridge", title: "both endpoints in containers on the default bridge, masqueraded and published", baseline: far,
-			engines: both, fanIn: true, own: already(), events: routed, parts: list(partConntrack, partMasquerade, partDNAT, partChains), build: published{masqueraded: true},
+			engines: both, fanIn: true, own: already(), events: behindPort, parts: list(partConntrack, partMasquerade, partDNAT, partChains), build: published{masqueraded: true},
 			needs: append(translated(partMasquerade, partDNAT), requirement{part: partConntrack, with: []string{partChains}, why: "the engine's chains accept replies by the state of their connection"})},
 		{id: "docker/colocated", title: "two containers on one bridge", baseline: near, engines: onA, fanIn: true, build: colocated{}},
 		{id: "docker/to-host", title: "container to a process on the same host", baseline: near,

@@ -3,11 +3,13 @@ package engines
 import (
 	"path/filepath"
 	"slices"
+	"testing"
 
 	"tare/internal/driver"
 	"tare/internal/driver/containers"
 	"tare/internal/linuxnet"
 	"tare/internal/study"
+	"tare/internal/testkit/must"
 )
 
 // EndNamespaces returns the namespaces of the first pair's endpoints: a container's, or the
@@ -45,4 +47,12 @@ func MeshNamespace(p *driver.Path) (*linuxnet.NS, error) {
 func ServerNamespace(p *driver.Path) (*linuxnet.NS, string) {
 	b := p.Internal.(*path).boxes.all[0]
 	return b.ns, b.device
+}
+
+// Running returns the process ids of dockerd on the server's host and of its docker-proxies.
+func Running(t testing.TB, p *driver.Path) (dockerd int, ofPort []int) {
+	t.Helper()
+	on := p.Internal.(*path)
+	dockerd = must.Get(on.b.engine.DaemonPID())(t)
+	return dockerd, must.Get(proxies{on.b, portOf(1)}.find())(t)
 }

@@ -9,6 +9,7 @@ package engines
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/setting"
 	"tare/internal/study"
+	"tare/internal/traffic"
 )
 
 // mode is a mode with all that is known of it.
@@ -48,6 +50,19 @@ type builder interface {
 // hostSet is a set of hosts of a lab.
 type hostSet struct{ a, b bool }
 
+// EngineRestart is the event of the modes whose server is behind the published port of a Docker Engine of root: see restart.
+const EngineRestart = "engine_restart"
+
+// cannotRestart is Cannot of these modes: why a variant that leaves out rules of the engine has not that event.
+func cannotRestart(w study.Workload, _ traffic.Spec, with map[string]string) string {
+	for _, part := range []string{partDNAT, partChains} {
+		if w.Event == EngineRestart && with[part] == driver.Off {
+			return fmt.Sprintf("an engine that is restarted writes the rules again that %s: off leaves out", part)
+		}
+	}
+	return ""
+}
+
 // modeFor returns the mode of an order with its settings, one of those of a driver.
 func modeFor(name string, all []mode, o driver.Order) (mode, error) {
 	if stem, open := strings.CutSuffix(o.Mode, ":NAME"); open {
@@ -70,6 +85,9 @@ func offered(all []mode) (out []driver.Mode) {
 		o := driver.Mode{
 			ID: m.id, Title: m.title, Baseline: m.baseline, Options: m.options || m.gateway, MTU: m.mtu, Headers: m.headers, Engine: !m.podman,
 			Limits: study.Ends{Client: !m.raw.Client, Server: !m.raw.Server}, Settings: setting.Names(), Own: m.own, Events: m.events, FanIn: m.fanIn, SetupTime: m.setupTime(), TimesSetup: true,
+		}
+		if slices.Contains(m.events, EngineRestart) {
+			o.Cannot = cannotRestart
 		}
 		if m.rootless {
 			o.Limits = study.Ends{}

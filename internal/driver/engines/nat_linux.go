@@ -57,6 +57,9 @@ func (t translation) watch(ctx context.Context, p *path) error {
 			return err
 		}
 	}
+	if p.restart != nil && t.side == p.b {
+		return t.watchRenewed(ctx, p)
+	}
 	return p.WatchRules(ctx, t.read)
 }
 

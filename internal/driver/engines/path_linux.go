@@ -27,6 +27,7 @@ type path struct {
 	boxes   boxes
 	without omissions
 	reach   reach
+	restart *restart // nil unless the server's engine can be restarted
 }
 
 // newPath returns a path that has nothing yet.
@@ -34,6 +35,9 @@ func newPath(o labdriver.Order, config private.Config, parallel int, patience ti
 	p := &path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs, Clock: o.Clock}, hosts: hosts{config: config}, order: o.Order}
 	p.boxes = boxes{hosts: &p.hosts, order: o.Order}
 	p.without = omissions{Path: &p.Path, order: o.Order}
+	if config.LiveRestore {
+		p.restart = &restart{path: p}
+	}
 	p.reach = reach{spec: &p.Path, run: o.Lab.Claim.ID, parallel: parallel, patience: patience}
 	return p
 }
@@ -69,6 +73,9 @@ func (p *path) provision(ctx context.Context, m mode, o labdriver.Order, start f
 		Hosts: labdriver.Hosts(), Underlay: labdriver.Underlay(o.Lab), Facts: facts, Processes: p.processes, Snapshot: p.snapshot, FlushConnections: p.flush, Probe: remote.EndpointProbe(&p.Path, containers.MTUKey), Close: p.close, Internal: p,
 	})
 	made.Events = labdriver.Events(p.lab, made.Rules, made.Pairs)
+	if p.restart != nil {
+		made.Events, made.Lost = append(made.Events, p.restart.event()), p.restart.lost
+	}
 	return made, nil
 }
 

@@ -81,5 +81,6 @@ func engineFor(ctx context.Context, m mode, o labdriver.Order) (private.Config, 
 		return config, &driver.Unsupported{Mode: o.Mode, Reason: "an engine with the firewall backend nftables cannot form a Swarm; leave out firewall: nftables"}
 	}
 	config.NoProxy = config.NoProxy || o.Without(partProxy)
+	config.LiveRestore = m.canRestart(o.Order, config.Sandboxed())
 	return config, checkRuntime(o.Order, config)
 }

@@ -34,14 +34,15 @@ func (x proxies) watch(p *path) error {
 	if p.config.NoProxy {
 		return p.without.proxies(x)
 	}
-	pids, err := x.find()
+	pids, err := x.running()
 	if err != nil {
 		return err
 	}
-	if len(pids) < 2 {
-		return fmt.Errorf("find docker-proxy for TCP and for UDP at port %d of host %s: found %d processes; the engine runs with userland-proxy off", x.port, x.side.At, len(pids))
+	if p.restart != nil {
+		p.restart.watchRenewed(x, pids)
+	} else {
+		p.ReadRunTime(x.counter(), fmt.Sprintf("%s of port %d on host %s", proxyProgram, x.port, x.side.At), pids...)
 	}
-	p.ReadRunTime(x.counter(), fmt.Sprintf("%s of port %d on host %s", proxyProgram, x.port, x.side.At), pids...)
 	if x.port != pathspec.FirstPort {
 		return nil // the proxies of all ports are the same program
 	}
@@ -54,6 +55,15 @@ func (x proxies) watch(p *path) error {
 	}
 	p.AddFacts(result.Deciding(x.side.At+" userland proxy", program))
 	return nil
+}
+
+// running is find, and requires that there are some.
+func (x proxies) running() ([]int, error) {
+	pids, err := x.find()
+	if err == nil && len(pids) < 2 {
+		err = fmt.Errorf("find docker-proxy for TCP and for UDP at port %d of host %s: found %d processes; the engine runs with userland-proxy off", x.port, x.side.At, len(pids))
+	}
+	return pids, err
 }
 
 // proxies requires that no proxy of a published port runs.

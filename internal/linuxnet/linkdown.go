@@ -22,9 +22,9 @@ func (ns *Links) Down(name string) (restore func() error, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the addresses of %s in namespace %s: %w", name, ns.name, err)
 	}
-	routes, err := whole.handle.RouteListFiltered(netlink.FAMILY_ALL, &netlink.Route{LinkIndex: l.Attrs().Index, Table: unix.RT_TABLE_UNSPEC}, netlink.RT_FILTER_OIF|netlink.RT_FILTER_TABLE)
+	routes, err := whole.Routes().over(l)
 	if err != nil {
-		return nil, fmt.Errorf("list the routes over %s in namespace %s: %w", name, ns.name, err)
+		return nil, err
 	}
 	neighbours, err := whole.handle.NeighList(l.Attrs().Index, netlink.FAMILY_ALL)
 	if err != nil {

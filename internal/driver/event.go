@@ -23,6 +23,9 @@ type Event struct {
 	Elsewhere map[string]string
 	// State reads what shows that the event happened: counters, ids and values of the system, not of this program.
 	State func(ctx context.Context) (Counters, error)
+	// Prepare, which may be nil, makes what must be there when the event begins, such as what takes the place of something that is lost.
+	// undo is as that of Do, which it follows.
+	Prepare func(ctx context.Context) (undo func(context.Context) error, err error)
 	// Do makes the event and returns when it is over, or in effect. It ends with its context. Undo, which may be nil, is called once when the
 	// trial has ended, also if Do failed, and restores what the next trial must find.
 	Do func(ctx context.Context) (undo func(context.Context) error, err error)

@@ -72,6 +72,15 @@ type madeEvent struct {
 	err    error
 }
 
+// alsoUndo adds what undoes another step, which may be nil. The last step is undone first.
+func (m *madeEvent) alsoUndo(last func(context.Context) error) {
+	if earlier := m.undo; last != nil && earlier != nil {
+		m.undo = func(ctx context.Context) error { return errors.Join(last(ctx), earlier(ctx)) }
+	} else if last != nil {
+		m.undo = last
+	}
+}
+
 // makeEvent waits for the middle of the timed window and makes the event, which the client is told.
 func (tr *trialRun) makeEvent(ctx context.Context, t *agent.Trial) (m madeEvent) {
 	fail := func(doing string, err error) madeEvent {
@@ -88,14 +97,23 @@ func (tr *trialRun) makeEvent(ctx context.Context, t *agent.Trial) (m madeEvent)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, tr.eventLimit, fmt.Errorf("timed out after %s", tr.eventLimit))
 	defer cancel()
-	var err error
-	if m.before, err = tr.event.State(ctx); err != nil {
+	if tr.event.Prepare != nil {
+		undo, err := tr.event.Prepare(ctx)
+		m.alsoUndo(undo)
+		if err != nil {
+			return fail("prepare", err)
+		}
+	}
+	before, err := tr.event.State(ctx)
+	if err != nil {
 		return fail("read the state before", err)
 	}
+	m.before = before
 	if err := t.Event(ctx, false); err != nil {
 		return fail("tell the client of", err)
 	}
-	m.undo, err = tr.event.Do(ctx)
+	undo, err := tr.event.Do(ctx)
+	m.alsoUndo(undo)
 	if err == nil && tr.standby != nil {
 		err = t.Replace(ctx)
 	}

@@ -50,6 +50,12 @@ func TestFaultsKilledInEvents(t *testing.T) {
 		_, err := ns.Links().Stats("eth1")
 		return err == nil
 	})})
+	both = []string{"host link_lost", "netns/bridge link_lost"}
+	killedIn(t, eventful{[]string{"link_lost"}, "netns/bridge", both, inAnySpace(func(ns *linuxnet.NS) bool {
+		_, err := ns.Links().Stats("eth1")
+		running, err2 := ns.Links().HasCarrier("eth0")
+		return err == nil && err2 == nil && !running
+	})})
 	replaced := []string{"host link_down", "netns/published endpoint_replaced", "netns/published link_down"} // host, the baseline, has no published port
 	killedIn(t, eventful{[]string{study.EndpointReplaced, "link_down"}, "netns/published", replaced, inAnySpace(func(ns *linuxnet.NS) bool {
 		first, err := ns.Rules().Translations("tare", 5201)

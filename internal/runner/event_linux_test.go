@@ -54,14 +54,14 @@ func scheduled(kind, event string) study.Workload {
 
 // While the link is down nothing is answered, for as long as it is down; requests of a trial without an event have no gap at all. The
 // path is proven in both, the link is back for the next trial, a packet filter that is added lets everything through,
-// and a route that moves leads past the underlay.
+// a route that moves leads past the underlay, and when that is lost the rest of the trial is carried by another link.
 func TestFaultsEventsOfALab(t *testing.T) {
 	t.Parallel()
 	modes := []string{"host", "netns/bridge"}
 	run, trials := runStudy(t.Context(), t, netns.Driver{}, modes, func(s *study.Study) {
 		calm := scheduled("http", "")
 		calm.Duration = quantity.Duration(time.Second)
-		s.Workloads = []study.Workload{scheduled("http", labdriver.LinkDown), scheduled("tcp_rr", labdriver.LinkDown), scheduled("http", driver.PolicyAdded), scheduled("http", labdriver.RouteChange), calm}
+		s.Workloads = []study.Workload{scheduled("http", labdriver.LinkDown), scheduled("tcp_rr", labdriver.LinkDown), scheduled("http", driver.PolicyAdded), scheduled("http", labdriver.RouteChange), scheduled("http", labdriver.LinkLost), calm}
 	}, nil)
 	for _, mode := range modes {
 		if m := modeOf(t, run, mode); m.Status != result.ModeMeasured {
@@ -98,6 +98,10 @@ func TestFaultsEventsOfALab(t *testing.T) {
 			if e.Changed["a/eth1.tx_packets"] == 0 || e.Changed["b/eth1.rx_packets"] == 0 || tr.Counters["a/eth0.tx_bytes"] == 0 || tr.Mode == "host" && tr.Metrics[result.ConnectionsLost] != 0 {
 				t.Errorf("%s of %s: %+v, %v", tr.Workload, tr.Mode, e, tr.Metrics)
 			}
+		case labdriver.LinkLost:
+			if e.Changed["a/eth0.no_carrier"] != 1 || e.Changed["b/eth0.no_carrier"] != 1 || e.Changed["a/eth1.routes"] == 0 || e.Changed["a/eth1.rx_packets"] == 0 || tr.Mode == "host" && tr.Metrics[result.ConnectionsLost] != 0 {
+				t.Errorf("%s of %s: %+v, %v", tr.Workload, tr.Mode, e, tr.Metrics)
+			}
 		case driver.PolicyAdded:
 			delete(e.Failed, "not answered in the trial") // the last ones, on a busy machine; half of all if nothing passed after the event
 			if e.Changed["b/policy.rules"] != 1000 || e.Changed["b/policy.passed_packets"] == 0 || len(e.Failed) > 0 || tr.Metrics["loss_ratio"] > 0.4 || tr.Metrics[result.ConnectionsLost] != 0 {
@@ -105,7 +109,7 @@ func TestFaultsEventsOfALab(t *testing.T) {
 			}
 		}
 	}
-	must.True(t, valid == 5*len(modes), "trials: %v", outcomes(trials))
+	must.True(t, valid == 6*len(modes), "trials: %v", outcomes(trials))
 }
 
 // The server behind a published port is replaced by another one: each answers in its turn, the path is proven for both, and each trial
@@ -187,6 +191,12 @@ func TestEventsThatFail(t *testing.T) {
 			return undo, errors.New("permission denied")
 		}}, result.ModeFailed, "make the event happening: permission denied", 2, 0},
 		{"hangs", driver.Event{State: still, Happened: moved, Do: hang}, result.ModeFailed, "make the event happening: timed out after 1s", 2, time.Second},
+		{"unprepared", driver.Event{Prepare: func(context.Context) (func(context.Context) error, error) {
+			return undo, errors.New("no room")
+		}}, result.ModeFailed, "prepare the event happening: no room", 2, 0},
+		{"prepared, refused", driver.Event{State: still, Prepare: func(context.Context) (func(context.Context) error, error) { return undo, nil }, Do: func(context.Context) (func(context.Context) error, error) {
+			return undo, errors.New("permission denied")
+		}}, result.ModeFailed, "make the event happening: permission denied", 4, 0},
 		{"no state", driver.Event{State: func(context.Context) (driver.Counters, error) { return nil, errors.New("gone") }}, result.ModeFailed, "read the state before the event happening: gone", 0, 0},
 	} {
 		undone.Store(0)
@@ -213,6 +223,34 @@ func TestEventsThatFail(t *testing.T) {
 	}}}, []string{"host"}, func(s *study.Study) { s.Workloads = []study.Workload{w} }, nil)
 	must.Equal(t, []any{int64(1), 0}, []any{undone.Load(), len(trials)})
 	must.Equal(t, result.RunInterrupted, run.Status)
+}
+
+// stays is a driver whose event link_lost takes no link down.
+type stays struct{ netns.Driver }
+
+func (d stays) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
+	p, err := d.Driver.Provision(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	for i := range p.Events {
+		if p.Events[i].Name == labdriver.LinkLost {
+			p.Events[i].Do = func(context.Context) (func(context.Context) error, error) { return nil, nil }
+		}
+	}
+	return p, nil
+}
+
+// A second link alone is no event: the mode is void if the first one was not lost.
+func TestLinkThatStays(t *testing.T) {
+	t.Parallel()
+	run, trials := runStudy(t.Context(), t, stays{}, []string{"host"}, func(s *study.Study) {
+		s.Workloads = []study.Workload{scheduled("http", labdriver.LinkLost)}
+	}, nil)
+	m := modeOf(t, run, "host")
+	must.Equal(t, result.ModeVoid, m.Status)
+	must.Contain(t, m.Reason, "the event link_lost did not happen: a/eth0.carrier_changes went from")
+	must.True(t, !slices.ContainsFunc(trials, func(tr result.Trial) bool { return tr.Status == result.TrialOK }), "trials %v", outcomes(trials))
 }
 
 // A mode that lacks the event of a workload is left out of it, with the reason.

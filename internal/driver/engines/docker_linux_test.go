@@ -41,6 +41,17 @@ func TestEnginesRouteChange(t *testing.T) {
 	}
 }
 
+// The link to the published port of a container is lost while requests are in progress, and a second one takes its place.
+func TestEnginesLinkLost(t *testing.T) {
+	drivertest.NeedEngine(t)
+	for _, mode := range []string{"docker/published", "docker/bridge"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			drivertest.Provision(t, engines.Docker{}, mode, nil).CheckLinkLost(t, false)
+		})
+	}
+}
+
 // Other modes of the packaged engine: of a Swarm, of kernels with more devices, and with other routes.
 // TestEnginesCurrent has those that only a current engine has.
 func TestEnginesConformance(t *testing.T) {

@@ -19,7 +19,7 @@ func dockerModes() []mode {
 	both, onA, onB := hostSet{a: true, b: true}, hostSet{a: true}, hostSet{b: true}
 	client, server := study.Ends{Client: true}, study.Ends{Server: true}
 	const far, near = containers.Host, containers.HostLocal
-	behindPort := []string{labdriver.RouteChange, EngineRestart}
+	behindPort := append(labdriver.SecondLinkEvents(), EngineRestart)
 	return []mode{
 		{id: "docker/host", title: "both endpoints in containers on the host network", baseline: far,
 			engines: both, fanIn: true, parts: list(partConntrack), build: hostNetwork{}},

@@ -12,6 +12,12 @@ const LinkDown = "link_down"
 // RouteChange is the event of the modes whose clients dial an address of the server's host: see routeChange.
 const RouteChange = "route_change"
 
+// LinkLost is another event of these modes: see linkLost.
+const LinkLost = "link_lost"
+
+// SecondLinkEvents are the names of the events in which traffic moves to a second link between the hosts.
+func SecondLinkEvents() []string { return []string{RouteChange, LinkLost} }
+
 // WithEvents adds the names of the events of a lab to those of a mode. A mode within one host does not use the link between two.
 func WithEvents(m driver.Mode) driver.Mode {
 	if m.Split == driver.SplitAlone || strings.HasPrefix(m.ID, withinHost) || strings.HasPrefix(m.Baseline, withinHost) {

@@ -29,7 +29,7 @@ func Events(l *lab.Lab, rules []driver.Rule, pairs []driver.Pair) []driver.Event
 	}
 	events := []driver.Event{linkDown(l), policyAdded(l.B)}
 	if len(pairs) > 0 && slices.ContainsFunc(pairs[0].Server.Dial, func(a netip.AddrPort) bool { return slices.Contains(l.B.Addr, a.Addr()) }) {
-		events = append(events, routeChange(l))
+		events = append(events, routeChange(l), linkLost(l))
 	}
 	return events
 }
@@ -38,18 +38,13 @@ func Events(l *lab.Lab, rules []driver.Rule, pairs []driver.Pair) []driver.Event
 // What the kernel removes with it, such as routes, is added again.
 func linkDown(l *lab.Lab) driver.Event {
 	hosts := []*lab.Host{l.A, l.B}
-	changes := func(h *lab.Host) string { return h.Name + "/" + h.Underlay + "." + driver.CarrierChanges }
 	return driver.Event{
 		Name: LinkDown, Title: fmt.Sprintf("the link between the hosts is down for %s", linkDownTime), Flaps: true,
 		State: func(context.Context) (driver.Counters, error) {
 			out := driver.Counters{}
 			for _, h := range hosts {
-				all, err := h.NS.Links().CarrierChanges()
-				if err != nil {
+				if err := readCarrierChanges(out, h); err != nil {
 					return nil, err
-				}
-				if n, known := all[h.Underlay]; known {
-					out[changes(h)] = n
 				}
 			}
 			return out, nil
@@ -64,10 +59,7 @@ func linkDown(l *lab.Lab) driver.Event {
 				return undo, err
 			}
 			down := time.Now()
-			running, err := l.A.NS.Links().HasCarrier(l.A.Underlay)
-			if err == nil && running {
-				err = fmt.Errorf("%s of host %s still has a carrier: %w", l.A.Underlay, l.A.Name, driver.ErrNoEvent)
-			}
+			err = checkNoCarrier(l.A)
 			select {
 			case <-time.After(linkDownTime - time.Since(down)):
 			case <-ctx.Done():
@@ -77,13 +69,31 @@ func linkDown(l *lab.Lab) driver.Event {
 		},
 		Happened: func(before, after driver.Counters) error {
 			for _, h := range hosts { // down and up
-				if err := driver.Moved(before, after, changes(h), 2); err != nil {
+				if err := driver.Moved(before, after, onUnderlay(h, driver.CarrierChanges), 2); err != nil {
 					return err
 				}
 			}
 			return nil
 		},
 	}
+}
+
+// readCarrierChanges adds the counter of the carrier changes of a host's device on the underlay to the others, if the kernel has it.
+func readCarrierChanges(to driver.Counters, h *lab.Host) error {
+	all, err := h.NS.Links().CarrierChanges()
+	if n, known := all[h.Underlay]; err == nil && known {
+		to[onUnderlay(h, driver.CarrierChanges)] = n
+	}
+	return err
+}
+
+// checkNoCarrier returns an error if a host's device on the underlay has a carrier.
+func checkNoCarrier(h *lab.Host) error {
+	running, err := h.NS.Links().HasCarrier(h.Underlay)
+	if err == nil && running {
+		err = fmt.Errorf("%s of host %s still has a carrier: %w", h.Underlay, h.Name, driver.ErrNoEvent)
+	}
+	return err
 }
 
 // policyAdded adds a packet filter of policyRules rules to the server's host, which each packet that arrives there passes.

@@ -41,15 +41,15 @@ const needsNAT = "bridge, nftables with inet NAT, conntrack (CONFIG_BRIDGE, CONF
 // rows are the modes of this package: a mode is its row here, and what builds it.
 func rows() labdriver.Rows[recipe] {
 	return labdriver.Rows[recipe]{
-		{Mode: driver.Mode{ID: Host, Title: "process on a to process on b", Split: driver.SplitNever, Detour: "a/eth0.tx_bytes", Events: routed()},
+		{Mode: driver.Mode{ID: Host, Title: "process on a to process on b", Split: driver.SplitNever, Detour: "a/eth0.tx_bytes", Events: labdriver.SecondLinkEvents()},
 			Build: recipe{build: crossing{}.build}},
 		{Mode: driver.Mode{ID: HostLocal, Title: "two processes on a, through the address of a", Split: driver.SplitNever},
 			Build: recipe{build: hostLocal}},
 		{Mode: driver.Mode{ID: "netns/published", Title: "raw client, server behind a bridge and a published port", Baseline: Host, Like: "docker/published", Explains: true,
-			Parts: engineParts("the server"), Own: ruleSettings(), Events: append(routed(), study.EndpointReplaced)},
+			Parts: engineParts("the server"), Own: ruleSettings(), Events: append(labdriver.SecondLinkEvents(), study.EndpointReplaced)},
 			Build: recipe{build: crossing{}.build, needs: needsNAT}},
 		{Mode: driver.Mode{ID: "netns/bridge", Title: "both endpoints behind bridges, masqueraded and published", Baseline: Host, Like: "docker/bridge", Explains: true,
-			Parts: engineParts("each endpoint"), Own: ruleSettings(), Events: routed()},
+			Parts: engineParts("each endpoint"), Own: ruleSettings(), Events: labdriver.SecondLinkEvents()},
 			Build: recipe{build: crossing{clients: true}.build, needs: needsNAT}},
 		{Mode: driver.Mode{ID: "netns/ptp", Title: "both endpoints on veth devices of their host, routed without a bridge or address translation", Baseline: Host,
 			Parts: []driver.Part{namespacePart("each endpoint")}, Detour: "a/veth0.rx_bytes"},
@@ -77,9 +77,6 @@ func rows() labdriver.Rows[recipe] {
 			Build: recipe{build: crossing{clients: true, netkit: true}.build, needs: "netkit devices (CONFIG_NETKIT, Linux 6.7 or newer)"}},
 	}
 }
-
-// routed are the events of the modes whose clients dial an address of the server's host.
-func routed() []string { return []string{labdriver.RouteChange} }
 
 // Modes lists the modes of this package, each with all settings of package setting.
 func (Driver) Modes() []driver.Mode {

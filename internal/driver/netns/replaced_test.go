@@ -34,9 +34,9 @@ func TestFaultsEndpointReplaced(t *testing.T) {
 	}
 	one := drivertest.Provision(t, netns.Driver{}, "netns/published", nil)
 	_, err := one.Path.EventNamed(study.EndpointReplaced)
-	must.Fail(t, err, "it has no event endpoint_replaced, only link_down, policy_added, route_change")
+	must.Fail(t, err, "it has no event endpoint_replaced, only link_down, policy_added, route_change, link_lost")
 	_, err = drivertest.ProvisionPairs(t, netns.Driver{}, "netns/bridge", 2, nil).Path.EventNamed(study.EndpointReplaced)
-	must.Fail(t, err, "it has no event endpoint_replaced, only link_down, policy_added, route_change")
+	must.Fail(t, err, "it has no event endpoint_replaced, only link_down, policy_added, route_change, link_lost")
 }
 
 // replacedWithin is a trial in whose middle the server is replaced.

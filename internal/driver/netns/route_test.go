@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/netns"
 	"tare/internal/testkit/drivertest"
@@ -21,4 +22,25 @@ func TestRouteChange(t *testing.T) {
 	}
 	_, err := drivertest.Provision(t, netns.Driver{}, "netns/routed", nil).Path.EventNamed(labdriver.RouteChange)
 	must.Fail(t, err, "it has no event route_change, only link_down, policy_added")
+}
+
+// Of a variant without masquerading, whose hosts route the sandboxes over the link, the second link carries these, too.
+func TestLinkLost(t *testing.T) {
+	for _, c := range []struct {
+		mode string
+		ipv6 bool
+		with map[string]string
+	}{
+		{"host", false, nil}, {"host", true, nil}, {"netns/published", false, nil}, {"netns/published", true, nil}, {"netns/bridge", false, nil}, {"netns/bridge", true, nil},
+		{"netns/bridge", true, map[string]string{"masquerade": driver.Off}},
+	} {
+		t.Run(fmt.Sprintf("%s %v, ipv6 %t", c.mode, c.with, c.ipv6), func(t *testing.T) {
+			t.Parallel()
+			o := drivertest.Order(t, c.mode, 1, nil)
+			o.With = c.with
+			drivertest.Build(t, netns.Driver{}, o).CheckLinkLost(t, c.ipv6)
+		})
+	}
+	_, err := drivertest.Provision(t, netns.Driver{}, "netns/routed", nil).Path.EventNamed(labdriver.LinkLost)
+	must.Fail(t, err, "it has no event link_lost, only link_down, policy_added")
 }

@@ -20,15 +20,19 @@ import (
 type restart struct {
 	*path
 	proxies []*renewedProxies
-	table   string // of tare, which counts what rules translate; empty until there is one
-	old     int    // the process id of the dockerd that was told to end and whose successor has not answered yet; 0 for none
+	// Of the published ports: the table that counts what rules translate and what processes of the host accept, and how many connections
+	// these had accepted before the last restart.
+	ports    []linuxnet.Published
+	table    string
+	accepted map[uint16]uint64
+	old      int // the process id of the dockerd that was told to end and whose successor has not answered yet; 0 for none
 }
 
 // event is the event in which dockerd is restarted. Containers live on: with an engine that ends them, the endpoints would end too.
 func (r *restart) event() driver.Event {
 	elsewhere := map[string]string{}
-	for _, p := range r.proxies {
-		elsewhere[p.acceptedCounter()] = dnatCounter(p.side, p.port)
+	for _, w := range r.ports {
+		elsewhere[r.acceptedCounter(w.Port)] = dnatCounter(r.b, w.Port)
 	}
 	return driver.Event{
 		Name: EngineRestart, Elsewhere: elsewhere, Title: "the engine of the server's host is restarted, its containers live on",
@@ -64,22 +68,29 @@ func (r *restart) state(ctx context.Context) (driver.Counters, error) {
 			out[r.processCounter(b, s.PID)] = 1
 		}
 	}
-	return out, r.readConnections(func(p *renewedProxies, accepted, translated uint64) {
-		out[p.acceptedCounter()], out[p.translatedCounter()] = accepted, translated
+	return out, r.readConnections(func(port uint16, accepted, translated uint64) {
+		out[r.acceptedCounter(port)], out[r.translatedCounter(port)] = accepted, translated
 	})
 }
 
-// readConnections reads how many connections the proxies of each port have accepted, and the rules have translated.
-func (r *restart) readConnections(each func(p *renewedProxies, accepted, translated uint64)) error {
-	if len(r.proxies) == 0 {
-		return nil
-	}
+// acceptedCounter and translatedCounter name the counters of the connections to a port that processes of the host have accepted and that
+// rules have translated.
+func (r *restart) acceptedCounter(port uint16) string {
+	return pathspec.CounterName(r.b.At, fmt.Sprintf("port:%d", port), "accepted_connections")
+}
+
+func (r *restart) translatedCounter(port uint16) string {
+	return pathspec.CounterName(r.b.At, fmt.Sprintf("port:%d", port), "translated_connections")
+}
+
+// readConnections reads both.
+func (r *restart) readConnections(each func(port uint16, accepted, translated uint64)) error {
 	counts, err := r.b.ns.Rules().Counts(r.table)
 	if err != nil {
 		return err
 	}
-	for _, p := range r.proxies {
-		each(p, counts[linuxnet.CountAcceptedAt(p.port)].Packets, counts[linuxnet.CountDNATOf(p.port)].Packets)
+	for _, w := range r.ports {
+		each(w.Port, counts[linuxnet.CountAcceptedAt(w.Port)].Packets, counts[linuxnet.CountDNATOf(w.Port)].Packets)
 	}
 	return nil
 }
@@ -93,9 +104,10 @@ func (r *restart) do(ctx context.Context) (undo func(context.Context) error, err
 			}
 		}
 		var errs []error
-		err := r.readConnections(func(p *renewedProxies, accepted, _ uint64) {
-			if accepted > p.accepted {
-				errs = append(errs, p.renew())
+		err := r.readConnections(func(port uint16, accepted, _ uint64) {
+			i := slices.IndexFunc(r.proxies, func(p *renewedProxies) bool { return p.port == port })
+			if i >= 0 && accepted > r.accepted[port] {
+				errs = append(errs, r.proxies[i].renew())
 			}
 		})
 		return errors.Join(append(errs, err)...)
@@ -105,7 +117,8 @@ func (r *restart) do(ctx context.Context) (undo func(context.Context) error, err
 			return undo, err
 		}
 	}
-	if err := r.readConnections(func(p *renewedProxies, accepted, _ uint64) { p.accepted = accepted }); err != nil {
+	r.accepted = map[uint16]uint64{}
+	if err := r.readConnections(func(port uint16, accepted, _ uint64) { r.accepted[port] = accepted }); err != nil {
 		return undo, err
 	}
 	pid, err := r.b.engine.DaemonPID()
@@ -146,18 +159,18 @@ func (r *restart) happened(before, after driver.Counters) error {
 			return fmt.Errorf("%s has ended, and with it the container", name)
 		}
 	}
-	for _, p := range r.proxies {
-		accepted, translated := p.acceptedCounter(), p.translatedCounter()
+	for _, w := range r.ports {
+		accepted, translated := r.acceptedCounter(w.Port), r.translatedCounter(w.Port)
 		n, of := after[accepted]-before[accepted], after[translated]-before[translated]
 		if n > mostAccepted+of/mostAccepted {
-			return fmt.Errorf("the rules of port %d translated %d connections, and %s accepted %d", p.port, of, proxyProgram, n)
+			return fmt.Errorf("the rules of port %d translated %d connections, and processes of host %s accepted %d", w.Port, of, r.b.Host, n)
 		}
 	}
 	return nil
 }
 
-// mostAccepted is how many connections proxies may accept after a restart, and of how many more connections that rules translate they may
-// accept one each: more show that the rules are not in effect.
+// mostAccepted is how many connections to a port processes of the host may accept after a restart, and to how many more that rules
+// translate they may accept one each: more show that the rules are not in effect.
 const mostAccepted = 10
 
 // lost says why the path can carry no further trial: the engine has not come back.
@@ -172,22 +185,12 @@ func (r *restart) lost() error {
 }
 
 // renewedProxies is the CPU time of the proxies of a port, which are others after a restart. It goes on where that of the ones before
-// ended: what they use while the engine starts is not traffic. Those of a current engine accept a few connections after a restart that its
+// ended: what they use while the engine starts is not traffic. Of a current engine, they accept a few connections after a restart that its
 // rules do not translate. These are counted, and the CPU time that the proxies then use in the trial is left out.
 type renewedProxies struct {
 	proxies
 	pids        []int
 	sum, offset uint64 // of the last reading, ns
-	accepted    uint64 // how many connections they had accepted before the last restart
-}
-
-// acceptedCounter and translatedCounter name the counters of the connections that the proxies have accepted and that rules have translated.
-func (p *renewedProxies) acceptedCounter() string {
-	return pathspec.CounterName(p.side.At, fmt.Sprintf("%s:%d", proxyProgram, p.port), "accepted_connections")
-}
-
-func (p *renewedProxies) translatedCounter() string {
-	return pathspec.CounterName(p.side.At, fmt.Sprintf("rules:%d", p.port), "translated_connections")
 }
 
 // value reads it.
@@ -237,10 +240,10 @@ func (t translation) watchRenewed(ctx context.Context, p *path) error {
 	if err := n.Count(); err != nil {
 		return err
 	}
-	p.restart.table = n.Table
+	p.restart.table, p.restart.ports = n.Table, n.Ports
 	var ports []uint16
-	for _, x := range p.restart.proxies {
-		ports = append(ports, x.port)
+	for _, w := range n.Ports {
+		ports = append(ports, w.Port)
 	}
 	if err := n.NS.Rules().CountAccepted(n.Table, ports...); err != nil {
 		return err

@@ -112,7 +112,7 @@ func TestEngineIsIsolated(t *testing.T) {
 		t.Setenv(name, "unix:///nowhere")
 	}
 	_, p := startOnLab(t)
-	dockerd := child(t, p.InitPID(), "dockerd")
+	dockerd := daemon(t, p.InitPID())
 	env := must.Get(os.ReadFile(filepath.Join("/proc", strconv.Itoa(dockerd.pid), "environ")))(t)
 	if strings.Contains(string(env), "nowhere") || !strings.Contains(string(env), "/usr/sbin") || !strings.Contains(string(env), "TMPDIR=/run") {
 		t.Errorf("dockerd's environment is %q", env)
@@ -175,7 +175,7 @@ func TestDockerdKilled(t *testing.T) {
 	agent := must.Get(c.Launch(t.Context(), "agent", "--run", l.Spec.Claim.ID))(t)
 	defer agent.Close(t.Context())
 	all := below(t, p.InitPID())
-	must.Do(t, syscall.Kill(child(t, p.InitPID(), "dockerd").pid, syscall.SIGKILL))
+	must.Do(t, syscall.Kill(daemon(t, p.InitPID()).pid, syscall.SIGKILL))
 	<-p.Done()
 	want := "the engine on host a ended: dockerd ended (signal: killed)"
 	must.EqualFor(t, "exit reason", want, p.ExitReason())

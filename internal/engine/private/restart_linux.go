@@ -39,11 +39,11 @@ func (p *Engine) AwaitRestart(ctx context.Context, old int) error {
 	err := p.init.WaitFor(ctx, func() (bool, error) {
 		time.Sleep(restartPoll)
 		pid, err := p.DaemonPID()
-		if last = err; err != nil || pid == old {
-			return false, nil
+		if last = err; last == nil && pid != old {
+			last = p.Ping(ctx)
+			return last == nil, nil
 		}
-		last = p.Ping(ctx)
-		return last == nil, nil
+		return false, nil
 	})
 	switch {
 	case err == nil:

@@ -61,7 +61,7 @@ func TestRestart(t *testing.T) {
 		t.Errorf("moved %d agents, not both: %v", moved, err)
 	}
 	state, old := must.Get(c.State(t.Context()))(t), must.Get(b.DaemonPID())(t)
-	must.Equal(t, child(t, b.InitPID(), "dockerd").pid, old)
+	must.Equal(t, daemon(t, b.InitPID()).pid, old)
 
 	must.Do(t, b.Restart())
 	must.Do(t, b.AwaitRestart(t.Context(), old))

@@ -73,7 +73,7 @@ func TestEnginesLateManager(t *testing.T) {
 		late = strings.Contains(string(must.Get(os.ReadFile(b.Log()))(t)), "attaching to network failed")
 	}
 	// The engine stands still until the addresses are free, so that it is late once more at most.
-	dockerd := child(t, b.InitPID(), "dockerd").pid
+	dockerd := daemon(t, b.InitPID()).pid
 	must.Do(t, syscall.Kill(dockerd, syscall.SIGSTOP))
 	for _, c := range others {
 		if err := c.Remove(ctx); err != nil {

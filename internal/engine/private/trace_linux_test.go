@@ -70,15 +70,15 @@ func running(all []process) []process {
 	return left
 }
 
-// child returns the process of that name below another.
-func child(t *testing.T, pid int, name string) process {
+// daemon returns the dockerd below a process.
+func daemon(t *testing.T, pid int) process {
 	t.Helper()
 	for _, p := range below(t, pid) {
-		if p.name == name {
+		if p.name == "dockerd" {
 			return p
 		}
 	}
-	t.Fatalf("no %s below process %d", name, pid)
+	t.Fatalf("no dockerd below process %d", pid)
 	return process{}
 }
 

@@ -12,16 +12,15 @@ import (
 type shared struct {
 	*Client
 	mu     sync.Mutex
-	left   int            // clients that have not reported
-	sum    traffic.Report // of those that have
-	failed endpointError  // of the client that failed first
+	left   int     // clients that have not reported
+	failed *Client // that failed first; nil if none has
+	why    error   // of that
 }
 
-// endpointError is why an endpoint failed; nil if it has not.
-type endpointError struct {
-	of  *Client
-	err error
-}
+// otherClientError is the error of the client that failed first, because of which the server of the others was cancelled.
+type otherClientError struct{ error }
+
+func (e otherClientError) Unwrap() error { return e.error }
 
 // BeginFanIn opens the port of a server for several clients, whose parameters have one token. It returns a trial for each client; all must be run
 // at once, and none has an event. The first has the report of the server, which counts all clients together; in the others it is empty. If one
@@ -52,8 +51,8 @@ func (s *shared) deliver(trials []*Trial, r endpointResult) {
 		if i > 0 {
 			own.report = traffic.Report{}
 		}
-		if f := s.failed; f.err != nil && f.of != t.client && r.err != nil && strings.Contains(r.err.Error(), cancelledText) {
-			own.err = f.err
+		if s.failed != nil && s.failed != t.client && r.err != nil && strings.Contains(r.err.Error(), cancelledText) {
+			own.err = otherClientError{s.why}
 		}
 		t.serverDone <- own // has capacity for it
 	}
@@ -66,21 +65,19 @@ func (s *shared) note(of *Client, err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.failed.err == nil {
-		s.failed = endpointError{of, err}
+	if s.failed == nil {
+		s.failed, s.why = of, err
 	}
 }
 
-// SendPeerReport passes the reports of the clients to the server when all have ended.
-func (s *shared) SendPeerReport(ctx context.Context, r traffic.Report) error {
+// SendPeerReport tells the server that all clients have ended, when the last one has. It counts by itself what they sent.
+func (s *shared) SendPeerReport(ctx context.Context, _ traffic.Report) error {
 	s.mu.Lock()
 	s.left--
 	left := s.left
-	s.sum = traffic.Sum(s.sum, r)
-	sum := s.sum
 	s.mu.Unlock()
 	if left > 0 {
 		return nil
 	}
-	return s.Client.SendPeerReport(ctx, sum)
+	return s.Client.SendPeerReport(ctx, traffic.Report{})
 }

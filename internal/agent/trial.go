@@ -189,6 +189,9 @@ func (t *Trial) firstError(a, b endpointResult, forwarded error) error {
 	if gone := t.agentErr(); gone != nil && errors.Join(a.err, b.err) != nil {
 		return traffic.PlusAttempts(gone, traffic.AttemptsOf(a.err, b.err))
 	}
+	if other, ok := errors.AsType[otherClientError](b.err); ok {
+		return other.error // a follows from it
+	}
 	if a.err != nil && b.err != nil && !strings.Contains(b.err.Error(), cancelledText) {
 		return fmt.Errorf("%w; the other endpoint: %w", a.err, b.err)
 	}

@@ -69,10 +69,10 @@ func TestCarriedFanIn(t *testing.T) {
 		server.Together = together
 		for i, c := range driver.CarriedFanIn(clients, server) {
 			f, r := c.Forward, c.Reverse
-			if f.Payload > uint64(100*answered[i]) || f.Wire != clients[i].TCP.Wire || f.Connections != 2 || f.Messages > uint64(answered[i]) {
+			if f.Payload != uint64(100*answered[i]) || f.Wire != clients[i].TCP.Wire || f.Connections != 2 || f.Messages != uint64(clients[i].Messages/int64(max(1, together))) {
 				t.Errorf("client %d: forward %+v, and %d requests were answered", i, f, answered[i])
 			}
-			if r.Payload != uint64(clients[i].Received) || r.Wire < uint64(1000*answered[i]) || r.Segments < uint64(2*answered[i]) || r.Unbounded {
+			if r.Payload != uint64(clients[i].Received) || r.Wire < uint64(1000*answered[i]) || r.Wire > uint64(1000*(answered[i]+int64(len(clients)))) || r.Segments < uint64(2*answered[i]) || r.Unbounded {
 				t.Errorf("client %d: reverse %+v, and %d requests were answered", i, r, answered[i])
 			}
 			whole := c.FanIn

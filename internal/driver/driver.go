@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -157,6 +158,13 @@ func (m Mode) WhyNot(w study.Workload, of traffic.Spec, with map[string]string) 
 	}
 	if w.FanIn > 1 && !m.FanIn {
 		return study.NoFanIn
+	}
+	if w.Event == RouteChange || w.Event == LinkLost {
+		for _, name := range slices.Sorted(maps.Keys(with)) {
+			if slices.Contains(m.Settings, name) {
+				return fmt.Sprintf("the event %s leads over a second link, to which settings are not applied; leave out %s", w.Event, name)
+			}
+		}
 	}
 	if w.Event == study.EndpointReplaced && w.Kind == "tcp_rr" {
 		return "its flows stop with their connections, which are those of the server that is replaced; use http"

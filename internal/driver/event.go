@@ -24,7 +24,7 @@ type Event struct {
 	// State reads what shows that the event happened: counters, ids and values of the system, not of this program.
 	State func(ctx context.Context) (Counters, error)
 	// Prepare, which may be nil, makes what must be there when the event begins, such as what takes the place of something that is lost.
-	// undo is as that of Do, which it follows.
+	// Its undo is called after that of Do.
 	Prepare func(ctx context.Context) (undo func(context.Context) error, err error)
 	// Do makes the event and returns when it is over, or in effect. It ends with its context. Undo, which may be nil, is called once when the
 	// trial has ended, also if Do failed, and restores what the next trial must find.
@@ -35,6 +35,13 @@ type Event struct {
 
 // PolicyAdded is the event in which rules of a packet filter are added that let the path's traffic pass.
 const PolicyAdded = "policy_added"
+
+// RouteChange and LinkLost are the events of the modes of a lab whose clients dial an address of the server's host in which traffic moves to a
+// second link between the hosts: its route does, or the link is lost.
+const (
+	RouteChange = "route_change"
+	LinkLost    = "link_lost"
+)
 
 // EventTimeout bounds how long an event may take, and how long to undo it.
 func EventTimeout() time.Duration { return timelimit.Scaled(10 * time.Second) }

@@ -153,13 +153,15 @@ func (r Rule) tooLittle(got, lo, least uint64, carried []Carried) error {
 
 // tooLittle is the error that a pair carried too little.
 func tooLittle(carried []Carried, pair int, why string) error {
-	who := ""
-	if len(carried) > 1 {
+	who, several := "", "pairs"
+	if carried[pair].FanIn != nil {
+		who, several = fmt.Sprintf(" by client %d", pair+1), "clients"
+	} else if len(carried) > 1 {
 		who = fmt.Sprintf(" by pair %d", pair+1)
 	}
 	return &AdviceError{
 		Err:    fmt.Errorf("only %d bytes were carried%s: %w (%s)", minBytes(carried[pair].Forward)+minBytes(carried[pair].Reverse), who, ErrTooLittleTraffic, why),
-		Advice: "use longer trials, larger messages or fewer pairs",
+		Advice: "use longer trials, larger messages or fewer " + several,
 	}
 }
 

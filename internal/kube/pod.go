@@ -289,11 +289,14 @@ func shorten(text string, longest int) string {
 	return strings.ToValidUTF8(text[:half], "") + mark + strings.ToValidUTF8(text[len(text)-half:], "")
 }
 
-// event returns the last event about the pod and how long ago that was; "" if there is none.
+// event returns the last warning about the pod, or else the last event, and how long ago that was; "" if there is none.
 func (p *Pod) event(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), explainTimeout())
 	defer cancel()
-	last, err := p.cluster.lastEvent(ctx, p.Namespace, "Pod", p.Name)
+	last, err := p.cluster.lastEvent(ctx, p.Namespace, "Pod", p.Name, ",type="+api.EventTypeWarning)
+	if err == nil && last == nil {
+		last, err = p.cluster.lastEvent(ctx, p.Namespace, "Pod", p.Name, "")
+	}
 	if err != nil || last == nil {
 		return ""
 	}

@@ -78,7 +78,7 @@ func (ns *Rules) CountTranslated(table string, publish []Published, masqueraded 
 func CountAcceptedAt(port uint16) string { return fmt.Sprintf("accepted_%d", port) }
 
 // CountAccepted counts, in the table of CountTranslated, the connections over TCP to ports that no rule leads to another address, so that a process of the
-// namespace accepts them: by the answers to their first packets, of which a lost one is sent again.
+// namespace accepts them: by the answers to their first packets. One that is sent again counts again.
 func (ns *Rules) CountAccepted(table string, ports ...uint16) error {
 	err := ns.inTable(inet(table), func(conn *nftables.Conn, t *nftables.Table) error {
 		b := gatewayBuilder{conn: conn, table: conn.AddTable(t)}

@@ -61,7 +61,7 @@ func TestFaultsEventsOfALab(t *testing.T) {
 	run, trials := runStudy(t.Context(), t, netns.Driver{}, modes, func(s *study.Study) {
 		calm := scheduled("http", "")
 		calm.Duration = quantity.Duration(time.Second)
-		s.Workloads = []study.Workload{scheduled("http", labdriver.LinkDown), scheduled("tcp_rr", labdriver.LinkDown), scheduled("http", driver.PolicyAdded), scheduled("http", labdriver.RouteChange), scheduled("http", labdriver.LinkLost), calm}
+		s.Workloads = []study.Workload{scheduled("http", labdriver.LinkDown), scheduled("tcp_rr", labdriver.LinkDown), scheduled("http", driver.PolicyAdded), scheduled("http", driver.RouteChange), scheduled("http", driver.LinkLost), calm}
 	}, nil)
 	for _, mode := range modes {
 		if m := modeOf(t, run, mode); m.Status != result.ModeMeasured {
@@ -94,11 +94,11 @@ func TestFaultsEventsOfALab(t *testing.T) {
 			if after, known := tr.Metrics[result.Recovery]; known && after < 0.15 {
 				t.Errorf("%s of %s: back %g s after the event", tr.Workload, tr.Mode, after)
 			}
-		case labdriver.RouteChange: // the kernel ends masqueraded connections
+		case driver.RouteChange: // the kernel ends masqueraded connections
 			if e.Changed["a/eth1.tx_packets"] == 0 || e.Changed["b/eth1.rx_packets"] == 0 || tr.Counters["a/eth0.tx_bytes"] == 0 || tr.Mode == "host" && tr.Metrics[result.ConnectionsLost] != 0 {
 				t.Errorf("%s of %s: %+v, %v", tr.Workload, tr.Mode, e, tr.Metrics)
 			}
-		case labdriver.LinkLost:
+		case driver.LinkLost:
 			if e.Changed["a/eth0.no_carrier"] != 1 || e.Changed["b/eth0.no_carrier"] != 1 || e.Changed["a/eth1.routes"] == 0 || e.Changed["a/eth1.rx_packets"] == 0 || tr.Mode == "host" && tr.Metrics[result.ConnectionsLost] != 0 {
 				t.Errorf("%s of %s: %+v, %v", tr.Workload, tr.Mode, e, tr.Metrics)
 			}
@@ -194,7 +194,12 @@ func TestEventsThatFail(t *testing.T) {
 		{"unprepared", driver.Event{Prepare: func(context.Context) (func(context.Context) error, error) {
 			return undo, errors.New("no room")
 		}}, result.ModeFailed, "prepare the event happening: no room", 2, 0},
-		{"prepared, refused", driver.Event{State: still, Prepare: func(context.Context) (func(context.Context) error, error) { return undo, nil }, Do: func(context.Context) (func(context.Context) error, error) {
+		{"prepared, refused", driver.Event{State: still, Prepare: func(context.Context) (func(context.Context) error, error) {
+			return func(ctx context.Context) error {
+				must.True(t, undone.Load()%2 == 1, "what was prepared is undone before the event")
+				return undo(ctx)
+			}, nil
+		}, Do: func(context.Context) (func(context.Context) error, error) {
 			return undo, errors.New("permission denied")
 		}}, result.ModeFailed, "make the event happening: permission denied", 4, 0},
 		{"no state", driver.Event{State: func(context.Context) (driver.Counters, error) { return nil, errors.New("gone") }}, result.ModeFailed, "read the state before the event happening: gone", 0, 0},
@@ -234,7 +239,7 @@ func (d stays) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, 
 		return nil, err
 	}
 	for i := range p.Events {
-		if p.Events[i].Name == labdriver.LinkLost {
+		if p.Events[i].Name == driver.LinkLost {
 			p.Events[i].Do = func(context.Context) (func(context.Context) error, error) { return nil, nil }
 		}
 	}
@@ -245,7 +250,7 @@ func (d stays) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, 
 func TestLinkThatStays(t *testing.T) {
 	t.Parallel()
 	run, trials := runStudy(t.Context(), t, stays{}, []string{"host"}, func(s *study.Study) {
-		s.Workloads = []study.Workload{scheduled("http", labdriver.LinkLost)}
+		s.Workloads = []study.Workload{scheduled("http", driver.LinkLost)}
 	}, nil)
 	m := modeOf(t, run, "host")
 	must.Equal(t, result.ModeVoid, m.Status)

@@ -51,3 +51,13 @@ func (tr *trialRun) oneServer() error {
 	}
 	return nil
 }
+
+// meanWindow is the mean time of the clients of one server, s: as of the flows of one client, see traffic.LoopCounter. Each client has the
+// same number of flows.
+func meanWindow(clients []*pair) float64 {
+	var sum float64
+	for _, p := range clients {
+		sum += p.client.Window.Seconds
+	}
+	return sum / float64(len(clients))
+}

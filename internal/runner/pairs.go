@@ -132,6 +132,9 @@ func (tr *trialRun) addPairs() {
 		}
 		tr.out.Pairs = outcomes
 	}
+	if tr.fansIn() {
+		tr.client.Window.Seconds = meanWindow(tr.pairs)
+	}
 	c, s := end(tr.client, tr.server), end(tr.server, tr.client)
 	tr.out.Client, tr.out.Server = &c, &s
 	tr.out.Traffic = max(tr.client.Traffic, tr.server.Traffic)

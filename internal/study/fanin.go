@@ -7,7 +7,7 @@ import (
 )
 
 // NoFanIn is why a mode has no result for a workload with several clients of one server, as a clause.
-const NoFanIn = "with fan_in, its proof does not tell the devices of a client from those of its own server, which has to be idle; use pairs"
+const NoFanIn = "its proof cannot tell several clients of one server from clients that each have one, which fan_in requires; use pairs"
 
 // fanIn checks the keys of a workload whose clients have one server.
 func (v *validator) fanIn(prefix string, w Workload, spec WorkloadSpec) {

@@ -75,7 +75,7 @@ func (w *Workload) Fields() []Field {
 		key("tool", choice(&w.Tool, append([]string{BuiltIn}, externals()...)...), "traffic generator: tare itself, or an installed external generator"),
 		key("verify_with", choice(&w.VerifyWith, externals()...), "measure with this external generator, too, and report whether the two agree"),
 		key("pairs", count(&w.Pairs, 1, mostPairs), "pairs of endpoints that run at the same time, each in its own sandboxes; more than 100 in some modes only"),
-		key("fan_in", count(&w.FanIn, 1, mostPairs), "clients that have one server, each in a sandbox of its own, with the flows and the schedule of the workload; 1 when absent"),
+		key("fan_in", count(&w.FanIn, 1, mostPairs), "clients of one server, each with the flows and the schedule of the workload, in a sandbox of its own where the mode has them; more than 100 in some modes only; 1 when absent"),
 		key("streams", counts(&w.Streams, &w.StreamCounts, mostStreams), "parallel connections; in http2 and grpc requests at once on each connection; a list makes each number a separate workload"),
 		key("flows", counts(&w.Flows, &w.FlowCounts, mostFlows), "parallel flows, each with its own pair of addresses; a list makes each number a separate workload"),
 		key("threads", count(&w.Threads, 1, 1000), "threads for the streams at each endpoint; one per stream when absent"),

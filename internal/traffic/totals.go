@@ -28,6 +28,9 @@ func Sum(a, b Report) Report {
 	b.Sent += a.Sent
 	b.Received += a.Received
 	b.Messages += a.Messages
+	b.Content += a.Content
+	b.Failed += a.Failed
+	b.Forwarded += a.Forwarded
 	b.Refused += a.Refused
 	b.Traffic = max(a.Traffic, b.Traffic)
 	b.TCP.Wire += a.TCP.Wire

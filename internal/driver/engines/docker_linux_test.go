@@ -72,7 +72,7 @@ func TestEnginesPairs(t *testing.T) {
 // Clients of three pairs have the server of the first one.
 func TestEnginesFanIn(t *testing.T) {
 	drivertest.NeedEngine(t)
-	for _, mode := range []string{"docker/host", "docker/published", "docker/bridge", "docker/colocated", "docker/macvlan"} {
+	for _, mode := range []string{"docker/host", "docker/published", "docker/bridge", "docker/colocated", "docker/macvlan", "docker/ipvlan"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			drivertest.ProvisionPairs(t, engines.Docker{}, mode, 3, nil).ConformsFanIn(t, "tcp_rr", false)

@@ -21,11 +21,11 @@ type restart struct {
 	*path
 	proxies []*renewedProxies
 	// Of the published ports: the table that counts what rules translate and what processes of the host accept, and how many connections
-	// these had accepted before the last restart.
-	ports    []linuxnet.Published
-	table    string
-	accepted map[uint16]uint64
-	old      int // the process id of the dockerd that was told to end and whose successor has not answered yet; 0 for none
+	// these had accepted before the last restart, and when the engine answered again, which has written its rules then.
+	ports              []linuxnet.Published
+	table              string
+	accepted, answered map[uint16]uint64
+	old                int // the process id of the dockerd that was told to end and whose successor has not answered yet; 0 for none
 }
 
 // event is the event in which dockerd is restarted. Containers live on: with an engine that ends them, the endpoints would end too.
@@ -40,9 +40,12 @@ func (r *restart) event() driver.Event {
 	}
 }
 
+// daemonPrefix begins the name of the counter of a dockerd.
+const daemonPrefix = "dockerd_"
+
 // daemonCounter and processCounter name what runs by its process id, as a counter that is 1.
 func (r *restart) daemonCounter(pid int) string {
-	return pathspec.CounterName(r.b.At, "engine", "dockerd_"+strconv.Itoa(pid))
+	return pathspec.CounterName(r.b.At, "engine", daemonPrefix+strconv.Itoa(pid))
 }
 
 func (r *restart) processCounter(b *box, pid int) string {
@@ -95,6 +98,12 @@ func (r *restart) readConnections(each func(port uint16, accepted, translated ui
 	return nil
 }
 
+// acceptedNow reads how many connections processes of the host have accepted at each port.
+func (r *restart) acceptedNow() (map[uint16]uint64, error) {
+	all := map[uint16]uint64{}
+	return all, r.readConnections(func(port uint16, accepted, _ uint64) { all[port] = accepted })
+}
+
 // do restarts the engine. The undo of a restart that was not over waits for its end: the next trial must find the engine.
 func (r *restart) do(ctx context.Context) (undo func(context.Context) error, err error) {
 	undo = func(ctx context.Context) error {
@@ -117,8 +126,7 @@ func (r *restart) do(ctx context.Context) (undo func(context.Context) error, err
 			return undo, err
 		}
 	}
-	r.accepted = map[uint16]uint64{}
-	if err := r.readConnections(func(port uint16, accepted, _ uint64) { r.accepted[port] = accepted }); err != nil {
+	if r.accepted, err = r.acceptedNow(); err != nil {
 		return undo, err
 	}
 	pid, err := r.b.engine.DaemonPID()
@@ -134,7 +142,11 @@ func (r *restart) do(ctx context.Context) (undo func(context.Context) error, err
 
 // over waits until the engine has been restarted, and finds its proxies.
 func (r *restart) over(ctx context.Context) error {
-	if err := r.b.engine.AwaitRestart(ctx, r.old); err != nil {
+	err := r.b.engine.AwaitRestart(ctx, r.old)
+	if err != nil {
+		return err
+	}
+	if r.answered, err = r.acceptedNow(); err != nil {
 		return err
 	}
 	for _, p := range r.proxies {
@@ -148,7 +160,7 @@ func (r *restart) over(ctx context.Context) error {
 
 // happened checks that another dockerd runs, and every container as before.
 func (r *restart) happened(before, after driver.Counters) error {
-	daemon := strings.TrimSuffix(r.daemonCounter(0), "0")
+	daemon := pathspec.CounterName(r.b.At, "engine", daemonPrefix)
 	for name := range before {
 		_, still := after[name]
 		is := strings.HasPrefix(name, daemon)
@@ -161,16 +173,17 @@ func (r *restart) happened(before, after driver.Counters) error {
 	}
 	for _, w := range r.ports {
 		accepted, translated := r.acceptedCounter(w.Port), r.translatedCounter(w.Port)
-		n, of := after[accepted]-before[accepted], after[translated]-before[translated]
-		if n > mostAccepted+of/mostAccepted {
-			return fmt.Errorf("the rules of port %d translated %d connections, and processes of host %s accepted %d", w.Port, of, r.b.Host, n)
+		all, of := after[accepted]-before[accepted], after[translated]-before[translated]
+		late := after[accepted] - min(after[accepted], r.answered[w.Port])
+		if late > mostAccepted+of/mostAccepted || all > 0 && of <= all {
+			return fmt.Errorf("the rules of port %d translated %d connections, and processes of host %s accepted %d, %d of them with the rules in place", w.Port, of, r.b.Host, all, late)
 		}
 	}
 	return nil
 }
 
-// mostAccepted is how many connections to a port processes of the host may accept after a restart, and to how many more that rules
-// translate they may accept one each: more show that the rules are not in effect.
+// mostAccepted is how many connections processes of the host may accept once an engine has written its rules, plus one for each mostAccepted that
+// rules translate: more show that the rules are not in effect. Nor may they accept as many as rules translate.
 const mostAccepted = 10
 
 // lost says why the path can carry no further trial: the engine has not come back.
@@ -214,10 +227,12 @@ func (p *renewedProxies) read() (sum uint64, err error) {
 }
 
 // renew finds the proxies again.
-func (p *renewedProxies) renew() (err error) {
-	if p.pids, err = p.running(); err != nil {
+func (p *renewedProxies) renew() error {
+	pids, err := p.running()
+	if err != nil {
 		return err
 	}
+	p.pids = pids
 	n, err := p.read()
 	p.offset = p.sum - n // it may wrap around, and back when n is added
 	return err

@@ -61,6 +61,10 @@ func restarts(t *testing.T, mode string, asked study.Engine) {
 	accepted := maps.Clone(r.After)
 	accepted["b/port:5201.accepted_connections"] += 1000
 	must.Fail(t, e.Happened(r.Before, accepted), "the rules of port 5201 translated", "connections, and processes of host b accepted")
+	kept := maps.Clone(r.After) // connections of which one was opened again, past the rules
+	kept["b/port:5201.translated_connections"] = r.Before["b/port:5201.translated_connections"]
+	kept["b/port:5201.accepted_connections"]++
+	must.Fail(t, e.Happened(r.Before, kept), "the rules of port 5201 translated 0 connections, and processes of host b accepted")
 	must.Do(t, r.Undo(t.Context()))
 	seen := r.Client.Window.Event
 	if seen == nil || seen.Due != 4800 || seen.Gap <= 0 {

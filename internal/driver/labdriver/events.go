@@ -9,14 +9,8 @@ import (
 // LinkDown is an event of every mode between the two hosts of a lab, as driver.PolicyAdded is.
 const LinkDown = "link_down"
 
-// RouteChange is the event of the modes whose clients dial an address of the server's host: see routeChange.
-const RouteChange = "route_change"
-
-// LinkLost is another event of these modes: see linkLost.
-const LinkLost = "link_lost"
-
 // SecondLinkEvents are the names of the events in which traffic moves to a second link between the hosts.
-func SecondLinkEvents() []string { return []string{RouteChange, LinkLost} }
+func SecondLinkEvents() []string { return []string{driver.RouteChange, driver.LinkLost} }
 
 // WithEvents adds the names of the events of a lab to those of a mode. A mode within one host does not use the link between two.
 func WithEvents(m driver.Mode) driver.Mode {

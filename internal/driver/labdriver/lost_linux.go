@@ -23,7 +23,7 @@ func linkLost(l *lab.Lab) driver.Event {
 		}
 	}
 	return driver.Event{
-		Name: LinkLost, Title: "the link between the hosts is lost, and a second one takes its place", Flaps: true, Elsewhere: moved,
+		Name: driver.LinkLost, Title: "the link between the hosts is lost, and a second one takes its place", Flaps: true, Elsewhere: moved,
 		State: func(context.Context) (driver.Counters, error) {
 			out := driver.Counters{}
 			for i, h := range hosts {
@@ -32,9 +32,9 @@ func linkLost(l *lab.Lab) driver.Event {
 				if err = errors.Join(err, err2); err != nil {
 					return nil, err
 				}
-				out[onUnderlay(h, noCarrier)] = 1
-				if running {
-					out[onUnderlay(h, noCarrier)] = 0
+				out[onUnderlay(h, noCarrier)] = 0
+				if !running {
+					out[onUnderlay(h, noCarrier)] = 1
 				}
 				if out[onSecondLink(h, routes)], err = routesOver(h.NS, hosts[1-i]); err != nil {
 					return nil, err

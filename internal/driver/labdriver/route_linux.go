@@ -13,7 +13,7 @@ import (
 // the underlay. The link is made for the event and removed with its routes afterwards.
 func routeChange(l *lab.Lab) driver.Event {
 	return driver.Event{
-		Name: RouteChange, Title: "the client's host's route to the server's host moves to a second link",
+		Name: driver.RouteChange, Title: "the client's host's route to the server's host moves to a second link",
 		Elsewhere: map[string]string{
 			onSecondLink(l.A, sentBytes):     onUnderlay(l.A, sentBytes),
 			onSecondLink(l.B, receivedBytes): onUnderlay(l.B, receivedBytes),

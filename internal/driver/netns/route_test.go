@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"tare/internal/driver"
-	"tare/internal/driver/labdriver"
 	"tare/internal/driver/netns"
 	"tare/internal/testkit/drivertest"
 	"tare/internal/testkit/must"
@@ -20,7 +19,7 @@ func TestRouteChange(t *testing.T) {
 			drivertest.Provision(t, netns.Driver{}, mode, nil).CheckRouteChange(t, ipv6)
 		})
 	}
-	_, err := drivertest.Provision(t, netns.Driver{}, "netns/routed", nil).Path.EventNamed(labdriver.RouteChange)
+	_, err := drivertest.Provision(t, netns.Driver{}, "netns/routed", nil).Path.EventNamed(driver.RouteChange)
 	must.Fail(t, err, "it has no event route_change, only link_down, policy_added")
 }
 
@@ -41,6 +40,6 @@ func TestLinkLost(t *testing.T) {
 			drivertest.Build(t, netns.Driver{}, o).CheckLinkLost(t, c.ipv6)
 		})
 	}
-	_, err := drivertest.Provision(t, netns.Driver{}, "netns/routed", nil).Path.EventNamed(labdriver.LinkLost)
+	_, err := drivertest.Provision(t, netns.Driver{}, "netns/routed", nil).Path.EventNamed(driver.LinkLost)
 	must.Fail(t, err, "it has no event link_lost, only link_down, policy_added")
 }

@@ -101,7 +101,7 @@ func (a *directAgent) Close(ctx context.Context) error {
 	a.CloseStdin()
 	var err error
 	if a.Wait(ctx) != nil {
-		err = a.killInside(context.WithoutCancel(ctx))
+		err = a.end(context.WithoutCancel(ctx))
 	}
 	if err = errors.Join(err, a.Kill()); err == nil {
 		<-a.ended
@@ -109,17 +109,22 @@ func (a *directAgent) Close(ctx context.Context) error {
 	return err
 }
 
-// killInside kills the agent from within its container: nothing passes on a signal that kills runc.
-func (a *directAgent) killInside(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, directKillTimeout(), fmt.Errorf("timed out after %s", directKillTimeout()))
+// end kills the agent from within its container, as nothing passes on a signal that kills runc, and waits for runc, which ends when it has
+// reaped the agent.
+func (a *directAgent) end(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, directKillTimeout(), fmt.Errorf("it still runs after %s", directKillTimeout()))
 	defer cancel()
 	p := a.in.command("runc", nil, agent.KillAgentArguments(a.token)...)
 	err := p.Start(a.in.start)
 	if err == nil {
-		err = errors.Join(p.Wait(ctx), p.Kill())
+		err = p.Wait(ctx)
+		if err == nil {
+			err = p.Err()
+		}
+		err = errors.Join(err, p.Kill())
 	}
-	if err != nil {
-		return fmt.Errorf("kill the agent in container %s: %w", a.in.Container.Name, err)
+	if late := a.Wait(ctx); late != nil {
+		return fmt.Errorf("kill the agent in container %s: %w", a.in.Container.Name, errors.Join(late, err))
 	}
 	return nil
 }

@@ -86,6 +86,9 @@ func runInit(args []string) error {
 		case err != nil:
 			return fmt.Errorf("wait for %s: %w", name, err)
 		case program.is(pid) && (status.Signaled() || status.Exited()):
+			if !status.Exited() || status.ExitStatus() != 0 {
+				return ended(name, status)
+			}
 			if again, err := program.startAgain(); err != nil {
 				return fmt.Errorf("start %s again: %w", name, err)
 			} else if !again {

@@ -14,7 +14,7 @@ import (
 )
 
 // restartPoll is the time between two looks for a dockerd that is restarted.
-const restartPoll = 5 * time.Millisecond
+const restartPoll = 20 * time.Millisecond
 
 // errNotRestartable is returned by Restart of an engine that was started without Config.LiveRestore.
 var errNotRestartable = errors.New("its containers would end with dockerd, because it runs without --live-restore")

@@ -99,9 +99,9 @@ func TestDirectAgentEnds(t *testing.T) {
 	must.Equal(t, "", conn.ExitReason())
 	pid = 0
 	eventually(t, "the agent", func() bool {
-		i := slices.IndexFunc(must.Get(b.Processes(c))(t), func(p int) bool { return p != 0 && strings.Contains(cmdline(p), "a/killed") })
-		if i >= 0 {
-			pid = must.Get(b.Processes(c))(t)[i]
+		all := must.Get(b.Processes(c))(t)
+		if i := slices.IndexFunc(all, func(p int) bool { return p != 0 && strings.Contains(cmdline(p), "a/killed") }); i >= 0 {
+			pid = all[i]
 		}
 		return pid != 0
 	})

@@ -11,7 +11,6 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/driver"
-	"tare/internal/driver/labdriver"
 	"tare/internal/study"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
@@ -98,7 +97,7 @@ func (s *Setup) TrialWithEvent(t *testing.T, e driver.Event, p traffic.Params, w
 // there is no second link.
 func (s *Setup) CheckRouteChange(t *testing.T, ipv6 bool) {
 	t.Helper()
-	e := must.Get(s.Path.EventNamed(labdriver.RouteChange))(t)
+	e := must.Get(s.Path.EventNamed(driver.RouteChange))(t)
 	p := Params("http")
 	p.KeepAlive = study.On
 	r := s.TrialWithEvent(t, e, p, 6*time.Second, ipv6)

@@ -72,15 +72,20 @@ func (p *program) begin(t *testing.T) {
 	})
 }
 
+// copySelf copies the test program to a directory, once: the kernel lets nobody write to a program while something holds a process that executes it,
+// which may be for some time after its end.
 func copySelf(t *testing.T, dir string) string {
 	t.Helper()
+	path := filepath.Join(dir, "tare-copy")
+	if _, err := os.Stat(path); err == nil {
+		return path
+	}
 	in := must.Get(os.Open("/proc/self/exe"))(t)
 	defer in.Close()
-	path := filepath.Join(dir, "tare-copy")
 	// A program that is forked meanwhile has the file open for writing until it is executed: the copy would be busy.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
-	out := must.Get(os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o755))(t)
+	out := must.Get(os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755))(t)
 	must.Get(io.Copy(out, in))(t)
 	must.Do(t, out.Close())
 	return path

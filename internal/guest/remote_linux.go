@@ -223,7 +223,7 @@ func (launcher) HandshakeTimeout() time.Duration { return agentHandshakeTimeout(
 // environment is the environment of the guest's processes: see transport.Local for the reason of
 // GODEBUG.
 func environment() []string {
-	return []string{"PATH=/bin:/sbin:/usr/bin:/usr/sbin", "HOME=/root", "TMPDIR=/tmp", "LC_ALL=C", "GODEBUG=asyncpreemptoff=1"}
+	return []string{"PATH=/bin:/sbin:/usr/bin:/usr/sbin", "HOME=/root", "TMPDIR=/tmp", "LC_ALL=C", transport.Environment}
 }
 
 // Configure sets up the guest's network.

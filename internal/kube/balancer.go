@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"tare/internal/kube/api"
@@ -48,7 +49,7 @@ func (s *Service) AwaitBalancer(ctx context.Context) (Balancer, error) {
 	if !errors.Is(err, errTooSlow) {
 		return b, err
 	}
-	last, err := s.cluster.lastEvent(ctx, s.Namespace, "Service", s.Name, "")
+	last, err := s.cluster.lastEvent(ctx, s.Namespace, "Service", s.Name)
 	switch {
 	case err != nil:
 		return b, err
@@ -58,7 +59,7 @@ func (s *Service) AwaitBalancer(ctx context.Context) (Balancer, error) {
 		if err := pollEvery(ctx, balancerInterval, balancerEnds(), errTooSlow, look); !errors.Is(err, errTooSlow) {
 			return b, err
 		}
-		if last, err = s.cluster.lastEvent(ctx, s.Namespace, "Service", s.Name, ""); err != nil {
+		if last, err = s.cluster.lastEvent(ctx, s.Namespace, "Service", s.Name); err != nil {
 			return b, err
 		}
 	}
@@ -93,10 +94,11 @@ func (s *Service) balancer(ctx context.Context) (b Balancer, done bool, err erro
 	return b, len(b.Addresses) > 0, nil
 }
 
-// lastEvent returns the last event about an object, of those with further fields such as ",type=Warning"; nil if there is none.
-func (c *Cluster) lastEvent(ctx context.Context, namespace, kind, name, further string) (*api.Event, error) {
+// lastEvent returns the last event about an object, of those with further fields such as type=Warning; nil if there is none.
+func (c *Cluster) lastEvent(ctx context.Context, namespace, kind, name string, further ...string) (*api.Event, error) {
 	var list api.EventList
-	query := url.Values{"fieldSelector": {"involvedObject.kind=" + kind + ",involvedObject.name=" + name + further}}
+	fields := append([]string{"involvedObject.kind=" + kind, "involvedObject.name=" + name}, further...)
+	query := url.Values{"fieldSelector": {strings.Join(fields, ",")}}
 	if err := c.get(ctx, in(core, namespace, "events"), query, &list); err != nil {
 		return nil, c.fail(err, "list the events of %s %s", kind, name)
 	}

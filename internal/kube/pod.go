@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"tare/internal/agent"
+	"tare/internal/agent/transport"
 	"tare/internal/kube/api"
 	"tare/internal/study"
 	"tare/internal/timelimit"
@@ -140,6 +141,7 @@ func (p *Pod) manifest(image string) api.Pod {
 	if p.Limit.Memory > 0 {
 		limits[api.ResourceMemory] = *resource.NewQuantity(int64(p.Limit.Memory), resource.BinarySI)
 	}
+	name, value, _ := strings.Cut(transport.Environment, "=")
 	var class *string
 	if p.RuntimeClass != "" {
 		class = &p.RuntimeClass
@@ -160,8 +162,7 @@ func (p *Pod) manifest(image string) api.Pod {
 			SecurityContext: restrictedPod(), Volumes: volumes,
 			Containers: []api.Container{{
 				Name: container, Image: image, ImagePullPolicy: api.PullIfNotPresent, Command: command, VolumeMounts: mounts,
-				// As for an agent in a container of an engine.
-				Env:       []api.EnvVar{{Name: "GODEBUG", Value: "asyncpreemptoff=1"}},
+				Env:       []api.EnvVar{{Name: name, Value: value}},
 				Resources: api.ResourceRequirements{Limits: limits}, SecurityContext: restrictedContainer(),
 			}},
 		},
@@ -293,9 +294,9 @@ func shorten(text string, longest int) string {
 func (p *Pod) event(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), explainTimeout())
 	defer cancel()
-	last, err := p.cluster.lastEvent(ctx, p.Namespace, "Pod", p.Name, ",type="+api.EventTypeWarning)
+	last, err := p.cluster.lastEvent(ctx, p.Namespace, "Pod", p.Name, "type="+api.EventTypeWarning)
 	if err == nil && last == nil {
-		last, err = p.cluster.lastEvent(ctx, p.Namespace, "Pod", p.Name, "")
+		last, err = p.cluster.lastEvent(ctx, p.Namespace, "Pod", p.Name)
 	}
 	if err != nil || last == nil {
 		return ""

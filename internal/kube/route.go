@@ -99,12 +99,12 @@ func (r *Route) AwaitIngress(ctx context.Context, class Class) ([]netip.Addr, er
 		return found, err
 	}
 	// Without the right to list events, nothing is known of its work.
-	last, _ := r.cluster.lastEvent(ctx, r.Namespace, "Ingress", r.Name, "")
+	last, _ := r.cluster.lastEvent(ctx, r.Namespace, "Ingress", r.Name)
 	if last != nil && last.Type != api.EventTypeWarning {
 		if err := pollEvery(ctx, balancerInterval, balancerEnds(), errTooSlow, look); !errors.Is(err, errTooSlow) {
 			return found, err
 		}
-		last, _ = r.cluster.lastEvent(ctx, r.Namespace, "Ingress", r.Name, "")
+		last, _ = r.cluster.lastEvent(ctx, r.Namespace, "Ingress", r.Name)
 	}
 	reason := fmt.Sprintf("the controller of IngressClass %s (%s) gave an Ingress no address", class.Name, class.Controller)
 	if last != nil {

@@ -3,6 +3,8 @@ package machine
 import (
 	"fmt"
 	"strings"
+
+	"tare/internal/agent/transport"
 )
 
 // shell is how a command line is written for the other side.
@@ -11,9 +13,6 @@ type shell interface {
 	// program with its arguments.
 	launch(marker, program string, args []string, asRoot bool) (string, error)
 }
-
-// The environment of what is started on the other side. asyncpreemptoff: see transport.Environment.
-const goDebug = "GODEBUG=asyncpreemptoff=1"
 
 // posix is a system with sh. The user's own shell may be another one, which gets only texts in
 // single quotes, and in these no character that any shell treats specially there: csh does so with
@@ -29,7 +28,7 @@ func (p posix) launch(marker, program string, args []string, asRoot bool) (strin
 	if asRoot {
 		words = append(words, "sudo", "-n", "--")
 	}
-	words = append(words, "env", goDebug, envDirectory+"="+p.directory, program)
+	words = append(words, "env", transport.Environment, envDirectory+"="+p.directory, program)
 	return quoteAll(append(words, args...))
 }
 

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tare/internal/agent/transport"
 	"tare/internal/process"
 )
 
@@ -34,7 +35,7 @@ func (w windowsShell) launch(marker, program string, args []string, asRoot bool)
 			return "", fmt.Errorf("the argument %q cannot be passed to Windows: it has other characters than letters, digits and . _ - : @ / = , +", a)
 		}
 	}
-	set := "set " + goDebug + "&&set " + envDirectory + "=" + w.directory
+	set := "set " + transport.Environment + "&&set " + envDirectory + "=" + w.directory
 	return windowsCommand("echo " + marker + "&&" + set + "&&" + program + " " + strings.Join(args, " ")), nil
 }
 

@@ -87,11 +87,12 @@ func runInit(args []string) error {
 			return fmt.Errorf("wait for %s: %w", name, err)
 		case program.is(pid) && (status.Signaled() || status.Exited()):
 			if !status.Exited() || status.ExitStatus() != 0 {
-				return ended(name, status)
+				return ended(name, status) // a crash is no restart
 			}
-			if again, err := program.startAgain(); err != nil {
+			switch again, err := program.startAgain(); {
+			case err != nil:
 				return fmt.Errorf("start %s again: %w", name, err)
-			} else if !again {
+			case !again:
 				return ended(name, status)
 			}
 		}

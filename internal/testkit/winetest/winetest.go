@@ -157,7 +157,7 @@ type launcher struct {
 
 func (l launcher) Launch(_ context.Context, args ...string) (transport.Conn, error) {
 	pr := l.p.Process(l.program, args...)
-	pr.Cmd.Env = append(pr.Cmd.Env, "GODEBUG=asyncpreemptoff=1")
+	pr.Cmd.Env = append(pr.Cmd.Env, transport.Environment)
 	pr.Stdin, pr.Stdout = true, true
 	if err := l.p.Start(pr); err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 // Every study that comes with tare is one that tare takes, in every profile, and
 // what its scenarios and comparisons name survives.
 func TestBuiltinStudies(t *testing.T) {
+	t.Parallel()
 	for _, name := range studies.Names() {
 		src, _ := studies.Builtin(name)
 		cat := catalogOf(src)
@@ -36,6 +37,7 @@ func TestBuiltinStudies(t *testing.T) {
 
 // The study http has the workloads of --for web.
 func TestHTTPStudy(t *testing.T) {
+	t.Parallel()
 	src, _ := studies.Builtin("http")
 	s := must.Get(studyfile.Decode("http.yaml", src, catalogOf(src)))(t)
 	at := slices.IndexFunc(study.Purposes(), func(p study.Purpose) bool { return p.Name == "web" })

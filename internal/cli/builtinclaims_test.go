@@ -81,6 +81,7 @@ var conclusions = map[string]map[string]string{
 // Every conclusion of the five published studies has its claim, and every claim of theirs
 // is one of these.
 func TestConclusionsCovered(t *testing.T) {
+	t.Parallel()
 	builtin := builtinStudies(t)
 	for name, rows := range conclusions {
 		var ids, listed []string
@@ -112,6 +113,7 @@ func TestConclusionsCovered(t *testing.T) {
 
 // What a limit of the link hid is tested with the limit and without, on otherwise equal modes.
 func TestClaimsWithoutTheLimit(t *testing.T) {
+	t.Parallel()
 	const suffix = "-unlimited"
 	seen := 0
 	for name, s := range builtinStudies(t) {
@@ -147,6 +149,7 @@ func TestClaimsWithoutTheLimit(t *testing.T) {
 // Every claim says who made it, and either how the set-ups differ or what is lacking. Claims
 // survive every profile.
 func TestBuiltinClaims(t *testing.T) {
+	t.Parallel()
 	claimed := map[string]bool{}
 	for name, s := range builtinStudies(t) {
 		src, _ := studies.Builtin(name)
@@ -181,6 +184,7 @@ func TestBuiltinClaims(t *testing.T) {
 // A study with claims is announced as short enough to be run: its default profile takes at most
 // 9 minutes with study E's loss curve, 6 for the other four and 4 for one claim's.
 func TestClaimStudiesAreShort(t *testing.T) {
+	t.Parallel()
 	a := New(result.Build{})
 	for name, s := range builtinStudies(t) {
 		if len(s.Claims) == 0 {

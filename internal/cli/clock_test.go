@@ -58,6 +58,7 @@ var dates = regexp.MustCompile(`(, )?\d{4}-\d\d-\d\d[ T][\d:.]+(Z| UTC)|, took [
 // A wall clock that is set during a run decides nothing: trials are ordered by their numbers, and what a mode costs,
 // how sure that is and whether it changed are the same.
 func TestClockDecidesNothing(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	earlier, run := filepath.Join(dir, "earlier"), filepath.Join(dir, "run")
 	shape := synthetic.Shape{Modes: 3, Blocks: 6, Seed: 7}
@@ -97,6 +98,7 @@ func TestClockDecidesNothing(t *testing.T) {
 
 // A history says where the clock was wrong, and compares a run with none that it cannot order before it.
 func TestClockOfHistory(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	must.Do(t, synthetic.Many{Shape: synthetic.Shape{Modes: 2, Blocks: 5, Seed: 7}, Runs: 12, Spread: 0.01}.Write(dir))
 	runs := must.Get(filepath.Glob(filepath.Join(dir, "*")))(t)

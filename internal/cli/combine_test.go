@@ -55,6 +55,7 @@ func edit(t *testing.T, dir string, change func(*result.Run)) {
 
 // Three machines, of which two have two runs, in every form: how many runs of how many machines, the combined change, the range.
 func TestCombine(t *testing.T) {
+	t.Parallel()
 	runs := onMachines(t, 0.01, "Xeon 8481C", "EPYC 9654", "Xeon 8481C", "Altra Q80", "EPYC 9654")
 	page := filepath.Join(t.TempDir(), "forest.html")
 	out, told, code := combineRuns(t, append(runs, "--html", page)...)
@@ -92,6 +93,7 @@ func TestCombine(t *testing.T) {
 
 // What cannot be combined is refused with code 2, and every such run is named with its reason.
 func TestCombineRefused(t *testing.T) {
+	t.Parallel()
 	runs := onMachines(t, 0.01, "A", "B", "C", "D", "E", "F", "G")
 	write := func(run, name, text string) {
 		must.Do(t, os.WriteFile(filepath.Join(run, name), []byte(text), 0o600))
@@ -129,6 +131,7 @@ func TestCombineRefused(t *testing.T) {
 
 // Names with control characters reach no terminal and no page as such.
 func TestCombineHostileNames(t *testing.T) {
+	t.Parallel()
 	runs := onMachines(t, 0.01, "A\x1b[31m", "B<script>", "C\u202e")
 	for _, run := range runs {
 		edit(t, run, func(r *result.Run) {

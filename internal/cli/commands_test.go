@@ -16,6 +16,7 @@ import (
 // docs/commands.md has what --help prints, for readers without the program. `make man`
 // writes it together with the man pages.
 func TestManPagesMarkdown(t *testing.T) {
+	t.Parallel()
 	const file = "../../docs/commands.md"
 	var page strings.Builder
 	page.WriteString("# Commands\n\n*Reference. Answers: which commands, flags and exit codes does tare have?*\n\n" +

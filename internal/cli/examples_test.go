@@ -13,6 +13,7 @@ import (
 // Every command has examples in its help, and each is taken: the command and its flags
 // are there, and so many arguments are right.
 func TestExamplesAreTaken(t *testing.T) {
+	t.Parallel()
 	var walk func(c *cobra.Command)
 	examples := 0
 	walk = func(c *cobra.Command) {

@@ -40,6 +40,7 @@ func overTime(t *testing.T, runs int) string {
 
 // The planted change is found and no other, in every format, and the broken run is named.
 func TestHistory(t *testing.T) {
+	t.Parallel()
 	dir := overTime(t, 24)
 	out, told, code := historyRun(t, dir)
 	must.Require(t, code == 0, "code %d: %s", code, told)
@@ -74,6 +75,7 @@ func TestHistory(t *testing.T) {
 
 // The flags choose, and what they do not find is an error that says what there is.
 func TestHistoryFlags(t *testing.T) {
+	t.Parallel()
 	dir := overTime(t, 8)
 	for _, run := range []string{"000001-synthetic", "000002-synthetic"} { // of another study of that name, and of another name
 		path := filepath.Join(dir, run, store.StudyFile)

@@ -202,6 +202,7 @@ func TestHostileText(t *testing.T) {
 
 // On a terminal the colours of a report pass, and nothing else that a terminal would act on.
 func TestHostileTextInColour(t *testing.T) {
+	t.Parallel()
 	colour := regexp.MustCompile("\x1b\\[[0-9;]*m")
 	for name, text := range hostile() {
 		t.Run(name, func(t *testing.T) {

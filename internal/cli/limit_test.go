@@ -12,6 +12,7 @@ import (
 
 // A run that is too noisy to judge keeps no limit and breaks none.
 func TestLimitOfNoisyRun(t *testing.T) {
+	t.Parallel()
 	run := onMachines(t, 0.01, "A")[0]
 	check := func(limit string) (string, int) {
 		var stdout bytes.Buffer

@@ -23,6 +23,7 @@ func chmod(t *testing.T, mode os.FileMode, paths ...string) {
 // What an ordinary user has no right to read or to write is said in a line, with what to
 // do, and with the exit code of an environment that cannot.
 func TestNoPermission(t *testing.T) {
+	t.Parallel()
 	needRoot(t) // to make what another user may not touch
 	top := t.TempDir()
 	chmod(t, 0o755, filepath.Dir(top), top)
@@ -71,6 +72,7 @@ func TestNoPermission(t *testing.T) {
 // A port that is taken is told with what to do. Two servers on one directory do not mind
 // each other.
 func TestTwoServers(t *testing.T) {
+	t.Parallel()
 	top := t.TempDir()
 	must.Do(t, (synthetic.Shape{Modes: 2, Blocks: 3, Seed: 1}).Write(filepath.Join(top, "runs", "one")))
 	one, two := serving(t, top), serving(t, top)

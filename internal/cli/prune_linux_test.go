@@ -73,6 +73,7 @@ func manyStudies(t *testing.T) string {
 }
 
 func TestPrune(t *testing.T) {
+	t.Parallel()
 	all := []string{"a-killed-new", "a-killed-old", "a0", "a1", "a2", "a3", "b0", "b1", "b2", "b3", "c0", "corrupt", "no-run", "no-study", "no-study-2"}
 	for _, c := range []struct {
 		args string
@@ -125,6 +126,7 @@ func TestPrune(t *testing.T) {
 
 // What must stay is named with the reason; the others go.
 func TestPruneKeeps(t *testing.T) {
+	t.Parallel()
 	top := manyStudies(t)
 	write(t, filepath.Join(top, "a1", "run.csv"), "an export of the user's")
 	must.Do(t, os.Symlink("/etc", filepath.Join(top, "a2", "link")))
@@ -146,6 +148,7 @@ func TestPruneKeeps(t *testing.T) {
 
 // A run that a wrong clock dates in the future makes no real run old, and is named.
 func TestPruneOfTheFuture(t *testing.T) {
+	t.Parallel()
 	top := t.TempDir()
 	for name, days := range map[string]int{"old": 2, "new": 1, "future": -3650, "far-future": -3651} {
 		prunedRun(t, top, name, "one", "Xeon", days, result.RunComplete)
@@ -177,6 +180,7 @@ func TestPruneUsage(t *testing.T) {
 // A corrupt run among many is named, and the others are shown;
 // names that a terminal would act on are cleaned.
 func TestManyRunsAndCorruptOnes(t *testing.T) {
+	t.Parallel()
 	top := t.TempDir()
 	must.Do(t, (synthetic.Many{Shape: synthetic.Shape{Modes: 2, Blocks: 3, Seed: 1}, Runs: 60, Spread: 0.01}).Write(top))
 	runDir(t, top, "corrupt", `{"schema":"tare.run/1","cells":[{]`, "", 0, 0)

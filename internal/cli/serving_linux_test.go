@@ -69,6 +69,7 @@ func got(t *testing.T, at string) string {
 // On loopback, too, the pages need the token, unless the user says otherwise; without it they are
 // never shown to a network.
 func TestServeNeedsToken(t *testing.T) {
+	t.Parallel()
 	top := t.TempDir()
 	must.Do(t, (synthetic.Shape{Modes: 2, Blocks: 3, Seed: 1}).Write(filepath.Join(top, "runs", "of-one-user")))
 	with, without := serving(t, top), serving(t, top, "--no-token")

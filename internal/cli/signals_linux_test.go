@@ -36,6 +36,7 @@ func ended(t *testing.T, cmd *exec.Cmd) int {
 // However a run is told to end, it ends in order: nothing of it is left, what was measured can be
 // read, and no trace of goroutines is printed.
 func TestEndsInOrder(t *testing.T) {
+	t.Parallel()
 	needRoot(t) // as an ordinary user nothing can be left: the namespaces have no names
 	signalled := func(sig syscall.Signal) func(*testing.T, *exec.Cmd, func() bool) string {
 		return func(t *testing.T, cmd *exec.Cmd, measuring func() bool) string {

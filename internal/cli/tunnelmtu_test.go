@@ -14,6 +14,7 @@ import (
 // An MTU that the underlay or the mode's software cannot carry is an error of the study, with its line,
 // before anything is built. A mode that takes an MTU has its largest one here, 0 for one that none bounds.
 func TestMTUsBeforeSetUp(t *testing.T) {
+	t.Parallel()
 	largest := map[string]int{ // on an underlay of 1500
 		"netns/vxlan": 1450, "ovs/flat": 1500, "ovs/vxlan": 1450, "ovs/geneve": 1450,
 		"ovs/flat-netdev": 1500, "ovs/vxlan-netdev": 1450, "ovs/geneve-netdev": 1450, "ovn/logical": 1442,

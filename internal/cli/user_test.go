@@ -72,6 +72,7 @@ func TestOrdinaryUser(t *testing.T) {
 // App in another program neither starts that program again, as which its own arguments would mean something else,
 // nor creates anything.
 func TestAppOfAnotherProgram(t *testing.T) {
+	t.Parallel()
 	needLab(t)
 	if linuxnet.Try() == nil && !linuxnet.RealRoot() {
 		testneed.Missing(t, testneed.Other, "this is root of a user namespace")
@@ -87,6 +88,7 @@ func TestAppOfAnotherProgram(t *testing.T) {
 
 // Signals and kill -9 reach the process in the user namespace.
 func TestOrdinaryUserEnds(t *testing.T) {
+	t.Parallel()
 	needLab(t)
 	for name, sig := range map[string]syscall.Signal{"interrupted": syscall.SIGINT, "killed": syscall.SIGKILL} {
 		t.Run(name, func(t *testing.T) {
@@ -148,6 +150,7 @@ func TestOrdinaryUserCollects(t *testing.T) {
 
 // Without any rights the run ends with code 3 and says what is needed.
 func TestNoRights(t *testing.T) {
+	t.Parallel()
 	needRoot(t)
 	dir := studyIn(t, allModes)
 	path := copySelf(t, dir)
@@ -168,6 +171,7 @@ func TestNoRights(t *testing.T) {
 
 // A directory that cannot be written ends the run before anything is made.
 func TestNotWritable(t *testing.T) {
+	t.Parallel()
 	needRoot(t)
 	dir := studyIn(t, allModes)
 	locked := filepath.Join(dir, "locked")

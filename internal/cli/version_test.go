@@ -12,6 +12,7 @@ import (
 
 // --version, which scripts of other tools use, prints the first line of the command.
 func TestVersion(t *testing.T) {
+	t.Parallel()
 	said := func(args ...string) string {
 		var stdout bytes.Buffer
 		app := cli.New(result.Build{Version: "1.2.3", Commit: "abc"})

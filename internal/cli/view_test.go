@@ -101,6 +101,7 @@ workloads:
 // Interrupted with Ctrl-C, or asked to end by another program, it takes that away, prints
 // the table in its place, and leaves the terminal as it was.
 func TestLiveView(t *testing.T) {
+	t.Parallel()
 	needLab(t)
 	for name, end := range map[string]func(*atTerminal) error{
 		"Ctrl-C, as typed": func(a *atTerminal) error {

@@ -57,6 +57,7 @@ func shapes() []shape {
 // Everything that is sent arrives, for every shape of a trial and every pair of implementations.
 // The two endpoints agree, and so do the metrics with the series.
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	for _, sliced := range []bool{false, true} {
 		for i, s := range shapes() {
 			on := covering(i)
@@ -169,6 +170,7 @@ func checkMetrics(t *testing.T, p traffic.Params, client, server traffic.Report)
 
 // Foreign connections on the data port are refused and never counted, in every shape.
 func TestForeignConnections(t *testing.T) {
+	t.Parallel()
 	for _, on := range pairings() {
 		for _, s := range []shape{
 			{"tcp_stream", "forward", func(*traffic.Params) {}},
@@ -200,6 +202,7 @@ func TestForeignConnections(t *testing.T) {
 
 // Cancelling a trial ends both endpoints, and each reports why.
 func TestCancelledTrial(t *testing.T) {
+	t.Parallel()
 	for _, on := range pairings() {
 		for _, s := range []shape{
 			{"tcp_stream", "forward", func(*traffic.Params) {}},
@@ -233,6 +236,7 @@ func TestCancelledTrial(t *testing.T) {
 // Silent connections do not delay a trial, however many came before its own, and those that come
 // while it runs are counted, too.
 func TestSilentConnections(t *testing.T) {
+	t.Parallel()
 	const before, during = 60, 20 // one after the other they would take 1 s each
 	for _, on := range pairings() {
 		for _, kind := range []string{"tcp_stream", "tcp_rr", "tcp_crr"} {

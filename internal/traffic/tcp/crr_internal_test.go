@@ -19,6 +19,7 @@ import (
 // Connections without an answer are counted while others have one. If none ever had one, or too many in a
 // row have none, the server has gone.
 func TestCRRUnanswered(t *testing.T) {
+	t.Parallel()
 	const ms = time.Millisecond
 	to := netip.MustParseAddrPort("198.18.0.2:5201")
 	window := func(before int64) *crrWindow {
@@ -48,6 +49,7 @@ func TestCRRUnanswered(t *testing.T) {
 
 // Failures are counted by kind; what is of this host ends a trial, and so does a server that has gone.
 func TestCRRFailures(t *testing.T) {
+	t.Parallel()
 	p := traffic.Params{Workload: study.Workload{Streams: 1}, Duration: time.Second}
 	w := &crrWindow{crrTrial: crrTrial{Params: p}, bins: traffic.LoopCounter{BinCounter: traffic.NewBinCounter(p), Flows: 1}, before: 1}
 	wrapped := func(err error) error { return fmt.Errorf("connect: %w", os.NewSyscallError("connect", err)) }
@@ -71,6 +73,7 @@ func TestCRRFailures(t *testing.T) {
 
 // A connection whose handshake lost a packet is counted.
 func TestCRRLate(t *testing.T) {
+	t.Parallel()
 	const ms = time.Millisecond
 	w := &crrWindow{bins: traffic.LoopCounter{BinCounter: traffic.NewBinCounter(traffic.Params{}), Flows: 1}, connect: traffic.NewDistribution(), firstByte: traffic.NewDistribution()}
 	w.done(0, ms, ms, ms, true)

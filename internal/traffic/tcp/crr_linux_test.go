@@ -43,6 +43,7 @@ type helperResult struct {
 
 // TestHelper is not a test: see helperEnv.
 func TestHelper(t *testing.T) {
+	t.Parallel()
 	text := os.Getenv(helperEnv)
 	if text == "" {
 		return
@@ -184,6 +185,7 @@ func TestCRRPortsExhausted(t *testing.T) {
 
 // A full TIME_WAIT table is reported.
 func TestCRRTimeWaitFull(t *testing.T) {
+	t.Parallel()
 	p := loopback.Params("tcp_crr")
 	var r helperResult
 	for r.Client.Connections < 10 { // a busy machine may have few in a while
@@ -196,6 +198,7 @@ func TestCRRTimeWaitFull(t *testing.T) {
 
 // More flows than the open file limit fail at once, with what to do.
 func TestTooManyFlows(t *testing.T) {
+	t.Parallel()
 	tests := map[string]func(*testing.T){}
 	for _, kind := range []string{"tcp_rr", "tcp_crr"} {
 		for _, portable := range []bool{false, true} {

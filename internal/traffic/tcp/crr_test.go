@@ -19,6 +19,7 @@ import (
 
 // Both endpoints count the same for any implementations, flows, sizes and ways to close.
 func TestCRRConformance(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, x := range exchanges([][2]int{{1, 1}, {7, 20}, {300_000, 2}, {1, 300_000}}) {
 		name := fmt.Sprintf("%s, reset %t", x, x.other)
@@ -40,6 +41,7 @@ func TestCRRConformance(t *testing.T) {
 
 // Slices use one control connection, and nothing between them is lost.
 func TestCRRSlices(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, path := range pairings() {
 		for _, flows := range []int{1, 4} {
@@ -61,6 +63,7 @@ func TestCRRSlices(t *testing.T) {
 // Foreign connections during the trial, silent or not, are refused, do not stop the trial and are
 // not counted.
 func TestCRRForeignConnections(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, path := range pairings() {
 		for _, flows := range []int{1, 4} {
@@ -135,6 +138,7 @@ func crrBadServer(t *testing.T) {
 
 // Connections that a server, or what is before it, ends are counted beside the others.
 func TestCRRSomeFail(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, n := range implementations() {
 		for _, flows := range []int{1, 4} {
@@ -183,6 +187,7 @@ func containsAny(s string, parts []string) bool {
 // An endpoint that exits or is cancelled ends the other one. A client without the token is never
 // served.
 func TestCRRPeerExits(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, path := range pairings() {
 		p := loopback.Params("tcp_crr")
@@ -238,6 +243,7 @@ func TestCRRPeerExits(t *testing.T) {
 
 // A server that stops to listen refuses all further connections, which ends the trial with the reason, not with the first one.
 func TestCRRRefused(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, n := range implementations() {
 		p := loopback.Params("tcp_crr")

@@ -18,6 +18,7 @@ import (
 // Every pair of implementations answers every query on every flow, with and without a schedule and
 // slices, and both endpoints count the same.
 func TestDNSConformance(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, x := range exchanges([][2]int{{0, 0}, {0, 0}}) { // the sizes follow from the zone
 		p := loopback.Params("tcp_dns")
@@ -45,6 +46,7 @@ func TestDNSConformance(t *testing.T) {
 
 // A message that is sent in pieces is answered whole.
 func TestDNSInPieces(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, n := range implementations() {
 		p := loopback.Params("tcp_dns")
@@ -84,6 +86,7 @@ func TestDNSInPieces(t *testing.T) {
 // A server that answers something else, and a client that sends something else, end the trial with a
 // reason.
 func TestDNSBadPeers(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, n := range implementations() {
 		for _, flows := range []int{1, 3} {

@@ -57,6 +57,7 @@ func TestKernelAgrees(t *testing.T) {
 
 // A congestion control that the kernel lacks is refused with a list of what it has.
 func TestUnknownCongestion(t *testing.T) {
+	t.Parallel()
 	for _, n := range implementations() {
 		p := loopback.Params("tcp_stream")
 		p.Congestion = "nonesuch"
@@ -73,6 +74,7 @@ func TestUnknownCongestion(t *testing.T) {
 // Congestion control and buffers are the requested ones in both implementations, and the report has
 // the granted sizes.
 func TestSocketOptions(t *testing.T) {
+	t.Parallel()
 	for _, on := range pairings() {
 		for _, size := range []quantity.Size{32 << 10, math.MaxInt32, 1 << 40} {
 			p := loopback.Params("tcp_stream")
@@ -144,6 +146,7 @@ func TestRawCalls(t *testing.T) {
 
 // The payload is not one page of zeros.
 func TestPayload(t *testing.T) {
+	t.Parallel()
 	b := payload(1 << 20)
 	must.True(t, len(b) == 1<<20 && !bytes.Contains(b, make([]byte, 64)), "the payload holds zeros")
 }

@@ -16,6 +16,7 @@ import (
 // buffer, or a sender with little to send. The shares of all causes add up, also over slices, and a
 // receiver reports nothing.
 func TestLimits(t *testing.T) {
+	t.Parallel()
 	eachLimit(t, func(what string, share float64) {
 		must.True(t, share > 0, "%s never limited the sender", what)
 	})
@@ -24,6 +25,7 @@ func TestLimits(t *testing.T) {
 // On a machine that does nothing else, that cause is the main one. A segment that finds the tiny
 // buffer full is dropped and retransmitted, which the kernel counts as network.
 func TestAloneLimits(t *testing.T) {
+	t.Parallel()
 	testneed.NotShort(t)
 	eachLimit(t, func(what string, share float64) {
 		fmt.Printf("%s: %.0f %% of the time\n", what, 100*share)

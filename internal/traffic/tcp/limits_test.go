@@ -12,6 +12,7 @@ import (
 
 // The time between two readings of the kernel is divided among the causes, and the parts add up.
 func TestLimitsOf(t *testing.T) {
+	t.Parallel()
 	at := func(busy, window, buffer int) socket.Chronograph {
 		ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 		return socket.Chronograph{Known: true, Busy: ms(busy), ReceiveWindow: ms(window), SendBuffer: ms(buffer)}

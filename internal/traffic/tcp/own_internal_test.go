@@ -13,6 +13,7 @@ import (
 // The client's own time of an exchange in a closed loop is of the size of some readings of a clock; of a schedule it is
 // unknown.
 func TestOwnTime(t *testing.T) {
+	t.Parallel()
 	of := func(change func(*traffic.Params)) traffic.Params {
 		p := traffic.ParamsOf(study.Workload{Kind: "tcp_rr", Flows: 1, RequestSize: 1, ResponseSize: 1})
 		p.Token = "0123456789abcdef"
@@ -34,6 +35,7 @@ func TestOwnTime(t *testing.T) {
 
 // A trial of exchanges has its client's own time, and its server has none.
 func TestTrialHasOwnTime(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, kind := range []string{"tcp_rr", "tcp_crr"} {
 		for _, n := range implementations() {

@@ -19,6 +19,7 @@ import (
 
 // Both endpoints count the same for any implementations, flows, sizes and depths, also where neither direction's messages fit into buffers.
 func TestPipeline(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for i, size := range [][2]int{{1, 1}, {100, 3000}, {300_000, 2}, {1, 300_000}, {70_000, 70_000}} {
 		for j, flows := range []int{1, 3} {
@@ -48,6 +49,7 @@ func TestPipeline(t *testing.T) {
 // but one depth, and has arrived when the server reads it. Its response leaves after that, and has arrived when the server reads the request
 // that it makes room for. So the server's clock bounds each time on both sides, however long either end had to wait for a CPU.
 func TestPipelineTimes(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	const depth = 8
 	for _, n := range implementations() {
@@ -113,6 +115,7 @@ func meanOf(d *traffic.Distribution) (mean float64) {
 
 // A client has as many requests in progress as it should before any is answered, and one more after each answer.
 func TestPipelineDepth(t *testing.T) {
+	t.Parallel()
 	const depth, answers = 8, 50
 	for _, n := range implementations() {
 		var answered atomic.Int64
@@ -156,6 +159,7 @@ func pipelineSomeFail(t *testing.T) {
 
 // More than was asked for, in either direction, is an error.
 func TestPipelineTooMuch(t *testing.T) {
+	t.Parallel()
 	for _, n := range implementations() {
 		p := loopback.Params("tcp_rr")
 		p.Pipeline, p.Duration = 4, time.Minute

@@ -102,6 +102,7 @@ func twoFail(t *testing.T, n path, p traffic.Params, answers int) traffic.Report
 
 // A server that ends in the middle of a trial ends it, when no flow has a connection left. What was tried is known.
 func TestRRServerGone(t *testing.T) {
+	t.Parallel()
 	for _, on := range pairings() {
 		for _, flows := range []int{1, 4} {
 			p := loopback.Params("tcp_rr")
@@ -132,6 +133,7 @@ func TestRRServerGone(t *testing.T) {
 
 // A connection that is refused at the start of a trial is attempted once more, and both attempts count.
 func TestDialAttempts(t *testing.T) {
+	t.Parallel()
 	for _, n := range implementations() {
 		p := loopback.Params("tcp_stream")
 		l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)

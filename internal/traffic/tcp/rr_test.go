@@ -60,6 +60,7 @@ func exchanges(sizes [][2]int) (out []sizing) {
 
 // The table of exchanges has every pair.
 func TestExchangesCoverPairs(t *testing.T) {
+	t.Parallel()
 	if len(pairings()) == 1 {
 		testneed.Missing(t, testneed.Other, "this system has one network")
 	}
@@ -81,6 +82,7 @@ func TestExchangesCoverPairs(t *testing.T) {
 // Both endpoints count the same for any implementations, flows and sizes, with and without a
 // schedule.
 func TestRRConformance(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, x := range exchanges([][2]int{{1, 1}, {100, 3000}, {300_000, 2}, {1, 300_000}}) {
 		rate := 0
@@ -114,6 +116,7 @@ func TestRRConformance(t *testing.T) {
 
 // The schedule continues from slice to slice: a rate below one per slice is kept.
 func TestRRScheduleOverSlices(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, path := range pairings() {
 		for _, flows := range []int{1, 3} {
@@ -131,6 +134,7 @@ func TestRRScheduleOverSlices(t *testing.T) {
 
 // A schedule that cannot be kept still ends in time, and what was not sent is reported.
 func TestRROverload(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, path := range pairings() {
 		for _, flows := range []int{1, 2} {
@@ -153,6 +157,7 @@ func TestRROverload(t *testing.T) {
 // A server that stalls for a third of a trial delays every request that was due meanwhile, and each of them shows it:
 // there is no coordinated omission. A trial in which a busy machine sends too few is repeated for longer.
 func TestRRLatencyIsFromTheIntendedSend(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, n := range implementations() {
 		p := loopback.Params("tcp_rr")
@@ -217,6 +222,7 @@ func rrBadServer(t *testing.T) {
 
 // Unsupported parameters are reported at once.
 func TestRRBadParams(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"tcp_rr", "tcp_crr"} {
 		for want, change := range map[string]func(*traffic.Params){
 			"0 flows":                func(p *traffic.Params) { p.Streams = 0 },

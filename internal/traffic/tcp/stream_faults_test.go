@@ -21,6 +21,7 @@ import (
 
 // Invalid parameters are refused at both endpoints before anything is opened.
 func TestStreamRefuses(t *testing.T) {
+	t.Parallel()
 	for _, n := range implementations() {
 		w := stream{n}
 		for what, c := range map[string]struct {
@@ -123,6 +124,7 @@ func streamBadServer(t *testing.T) {
 
 // A client without the token is refused, and its own error says so.
 func TestStreamWrongToken(t *testing.T) {
+	t.Parallel()
 	for _, on := range pairings() {
 		p := loopback.Params("tcp_stream")
 		ctx, cancel := context.WithCancel(t.Context())
@@ -137,6 +139,7 @@ func TestStreamWrongToken(t *testing.T) {
 // If one stream of a client fails, as sender or receiver, the trial ends at once on all streams,
 // with the reason of that stream.
 func TestStreamClientExits(t *testing.T) {
+	t.Parallel()
 	for _, n := range implementations() {
 		for _, reverse := range []bool{false, true} {
 			for _, threads := range []int{0, 1} {
@@ -168,6 +171,7 @@ func TestStreamClientExits(t *testing.T) {
 
 // A rate beyond the capacity is missed and reported as missed: it neither hangs nor counts as sent.
 func TestStreamRateTooHigh(t *testing.T) {
+	t.Parallel()
 	for _, on := range pairings() {
 		for _, threads := range []int{0, 1} {
 			p := loopback.Params("tcp_stream")
@@ -186,6 +190,7 @@ func TestStreamRateTooHigh(t *testing.T) {
 
 // Threads that an implementation does not have are reported as missing.
 func TestStreamThreadsNote(t *testing.T) {
+	t.Parallel()
 	for _, on := range pairings() {
 		p := loopback.Params("tcp_stream")
 		p.Streams, p.Threads = 2, 1

@@ -14,6 +14,7 @@ import (
 )
 
 func TestStreamMetrics(t *testing.T) {
+	t.Parallel()
 	three, four := int64(3), int64(4)
 	sender := traffic.Report{End: result.End{Retransmits: &three}, Window: traffic.Window{Seconds: 2, Sent: 1000, Streams: []int64{600, 400}}}
 	receiver := traffic.Report{Window: traffic.Window{Seconds: 2, Received: 800, Series: []float64{300, 500}, Interval: 1, Streams: []int64{600, 200}}}
@@ -42,6 +43,7 @@ func TestStreamMetrics(t *testing.T) {
 }
 
 func TestFairness(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		streams []int64
 		want    float64

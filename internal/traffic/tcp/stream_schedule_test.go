@@ -15,6 +15,7 @@ import (
 // Whenever a sender wakes, it serves each slot of its schedule once or misses it, never early, and
 // the window has the slots of the requested rate.
 func TestPace(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		p := traffic.Params{
 			Workload: study.Workload{Streams: rapid.IntRange(1, 50).Draw(t, "streams"), WriteSize: quantity.Size(rapid.IntRange(1, 1<<20).Draw(t, "size")), Rate: quantity.Load(rapid.Uint64Range(1, 1e12).Draw(t, "rate"))},
@@ -49,6 +50,7 @@ func TestPace(t *testing.T) {
 
 // A sender that is on time misses nothing, and its slots are evenly spaced.
 func TestPaceInTime(t *testing.T) {
+	t.Parallel()
 	p := traffic.Params{Workload: study.Workload{Streams: 2, WriteSize: 125_000, Rate: 2e9}, Duration: time.Second} // one slot per ms for each stream
 	s := newPace(p, 1)
 	must.EqualFor(t, "due before the first slot, and the next look", []any{int64(0), 999 * time.Microsecond}, []any{s.due(499 * time.Microsecond), s.wakeAt})
@@ -69,6 +71,7 @@ func TestPaceInTime(t *testing.T) {
 
 // A delayed sender makes up for maxCatchUp and misses the rest.
 func TestPaceLate(t *testing.T) {
+	t.Parallel()
 	s := newPace(traffic.Params{Workload: study.Workload{Streams: 1, WriteSize: 125_000, Rate: 1e9}, Duration: time.Second}, 0)
 	must.EqualFor(t, "due and missed after 450 ms of slots of 1 ms", []int64{100, 351}, []int64{s.due(450 * time.Millisecond), s.missed})
 	if s.close(); s.slots != 1000 || s.missed != 1000 {

@@ -21,6 +21,7 @@ func newDNS(n socket.UDP) traffic.Workload { return dnsQueries{rr{n}} }
 
 // Every pair of implementations answers every query on every flow, in a closed and an open loop.
 func TestUDPDNS(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for pairing, ends := range pairings(newDNS) {
 		for _, c := range []struct {
@@ -64,6 +65,7 @@ func TestUDPDNS(t *testing.T) {
 
 // The slices of a trial share its flows, and each counts its own window.
 func TestUDPDNSSlices(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for pairing, ends := range pairings(newDNS) {
 		p := params("udp_dns")
@@ -114,6 +116,7 @@ func losesQueries(t *testing.T, p *traffic.Params, oneIn int) net.PacketConn {
 
 // A lost query takes its flow the time that it waits, in slices too, which are shorter.
 func TestUDPDNSLostTakesTime(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, n := range []socket.UDP{socket.FastestUDP(), portable()} {
 		p := params("udp_dns")
@@ -136,6 +139,7 @@ func TestUDPDNSLostTakesTime(t *testing.T) {
 // A query without an answer is lost, in the counts and in the loss ratio, and its flow goes on. An
 // answer that is late, duplicated, of another zone or wrong does not count.
 func TestUDPDNSLost(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, n := range []socket.UDP{socket.FastestUDP(), portable()} {
 		p := params("udp_dns")
@@ -156,6 +160,7 @@ func TestUDPDNSLost(t *testing.T) {
 // A peer without the token is refused, and queries that others send, even for a name of the trial,
 // are neither counted nor answered.
 func TestUDPDNSForeign(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for pairing, ends := range pairings(newDNS) {
 		p := params("udp_dns")
@@ -216,6 +221,7 @@ func queryOf(t *testing.T, token string) []byte {
 
 // Both endpoints of a cancelled trial end at once, and a client whose server exits fails.
 func TestUDPDNSEnds(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for pairing, ends := range pairings(newDNS) {
 		p := params("udp_dns")
@@ -293,6 +299,7 @@ func (w *stalledWire) ReceiveWithin(in *socket.Inbox, _ time.Duration) error { r
 
 // A client that had no CPU reads the answers that wait before it gives up queries.
 func TestUDPDNSStalled(t *testing.T) {
+	t.Parallel()
 	p, zone := must.Get2(dnsParams(traffic.Params{Workload: study.Workload{Kind: "udp_dns", Streams: 8}, Address: "127.0.0.1:1", Token: "0123456789abcdef", CPU: -1}))(t)
 	w := &stalledWire{zone: zone, stall: replyTimeout + 400*time.Millisecond}
 	s := &dnsClient{endpoint: &endpoint{wire: w, clock: newClock()}, p: p, net: portable(), zone: zone, hist: traffic.NewDistribution(), query: make([]byte, p.RequestSize),

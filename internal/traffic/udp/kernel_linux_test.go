@@ -213,6 +213,7 @@ func TestUDPLossIsTheKernels(t *testing.T) {
 
 // A payload that exceeds the path MTU is one clear error, or is fragmented if requested.
 func TestUDPOversize(t *testing.T) {
+	t.Parallel()
 	for _, offload := range []bool{false, true} {
 		for _, reverse := range []bool{false, true} {
 			for _, n := range []socket.UDP{socket.FastestUDP(), portable()} {

@@ -10,6 +10,7 @@ import (
 
 // The packet rate is that of the datagrams that arrived in time; where IP may fragment them, it is unknown.
 func TestPacketRate(t *testing.T) {
+	t.Parallel()
 	received := traffic.Report{}
 	received.Window.Seconds, received.Window.Received = 2, 36*5000
 	p := traffic.Params{}

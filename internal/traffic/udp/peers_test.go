@@ -48,6 +48,7 @@ func acceptHandshake(c *net.UDPConn, p traffic.Params) (net.Addr, error) {
 
 // Datagrams of another sender, or replayed ones, on the data port are never counted.
 func TestUDPForeignDatagrams(t *testing.T) {
+	t.Parallel()
 	tests := map[string]func(*testing.T){}
 	for pairing, ends := range pairings(newStream) {
 		tests[pairing] = func(t *testing.T) { foreignDatagrams(t, pairing, ends) }
@@ -97,6 +98,7 @@ func foreignDatagrams(t *testing.T, pairing string, ends [2]traffic.Workload) {
 
 // A datagram that the peer itself sends twice is a duplicate, and a corrupt one is foreign.
 func TestUDPReplay(t *testing.T) {
+	t.Parallel()
 	p := params("udp_stream")
 	w := stream{socket.FastestUDP()}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -159,6 +161,7 @@ func relay(t *testing.T, server string) (address string) {
 
 // Exchanges over a network that doubles every datagram count once, and the copies are known.
 func TestUDPDoubled(t *testing.T) {
+	t.Parallel()
 	for kind, w := range map[string]traffic.Workload{"udp_rr": newRR(socket.FastestUDP()), "udp_dns": newDNS(socket.FastestUDP())} {
 		p := params(kind)
 		p.TransactionRate = 200
@@ -202,6 +205,7 @@ func TestUDPWrongToken(t *testing.T) {
 
 // If the receiver exits, the sender fails before its time is over.
 func TestUDPReceiverExits(t *testing.T) {
+	t.Parallel()
 	for _, w := range []traffic.Workload{stream{socket.FastestUDP()}, stream{portable()}, rr{socket.FastestUDP()}} {
 		p := params(w.Spec().Kind)
 		p.Duration = time.Minute
@@ -218,6 +222,7 @@ func TestUDPReceiverExits(t *testing.T) {
 // If the sender exits, or the controller does not report what was sent, the receiver ends with its
 // context.
 func TestUDPSenderExits(t *testing.T) {
+	t.Parallel()
 	for pairing, ends := range pairings(newStream) {
 		p := params("udp_stream")
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -230,6 +235,7 @@ func TestUDPSenderExits(t *testing.T) {
 
 // No report of a sender makes the receiver compute a negative loss.
 func TestUDPWrongPeerReport(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		tell traffic.Report
 		want string
@@ -250,6 +256,7 @@ func TestUDPWrongPeerReport(t *testing.T) {
 
 // Both endpoints of a cancelled trial end at once.
 func TestUDPCancelled(t *testing.T) {
+	t.Parallel()
 	for _, of := range []func(socket.UDP) traffic.Workload{newStream, newRR} {
 		for pairing, ends := range pairings(of) {
 			for _, reverse := range []bool{false, true} {

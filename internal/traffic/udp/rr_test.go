@@ -12,6 +12,7 @@ import (
 )
 
 func TestUDPRR(t *testing.T) {
+	t.Parallel()
 	for pairing, ends := range pairings(newRR) {
 		for _, rate := range []int{0, 500} {
 			p := params("udp_rr")
@@ -52,6 +53,7 @@ func TestUDPRR(t *testing.T) {
 // An exchange without a response is lost, in the counts and in the loss ratio. A response that is
 // late, duplicated or from another address does not count.
 func TestUDPRRLost(t *testing.T) {
+	t.Parallel()
 	p := params("udp_rr")
 	p.Warmup, p.Duration = 0, 700*time.Millisecond
 	c := bareServer(t, &p)

@@ -14,6 +14,7 @@ import (
 )
 
 func TestSchedule(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s, err := newSchedule(rapid.Uint64Range(1, socket.MaxPayload*8*128).Draw(t, "bits"), rapid.Uint64Range(1, maxRate).Draw(t, "rate"))
 		if err != nil {
@@ -36,6 +37,7 @@ func TestSchedule(t *testing.T) {
 // Every slot is served or missed, none early or twice, and never more than a burst without a wait,
 // however the clock jumps.
 func TestPacer(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s, err := newSchedule(11200, rapid.SampledFrom([]uint64{1e6, 1e9, 400e9}).Draw(t, "rate"))
 		if err != nil {
@@ -79,6 +81,7 @@ func TestPacer(t *testing.T) {
 }
 
 func TestMannerOf(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		gap  time.Duration
 		p    traffic.Params
@@ -98,6 +101,7 @@ func TestMannerOf(t *testing.T) {
 
 // The thread is woken shortly before its slot. Only the manners that sleep do.
 func TestWait(t *testing.T) {
+	t.Parallel()
 	for how, want := range map[manner]time.Duration{byTimer: time.Millisecond - wakeMargin, overSlots: denseSleep, polling: -1, yielding: -1} {
 		slept := time.Duration(-1)
 		w := slotWaiter{func(d time.Duration) { slept = d }, how}

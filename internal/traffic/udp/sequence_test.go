@@ -59,6 +59,7 @@ func (n *naive) arrive(seq uint64, delay time.Duration, counts bool) {
 
 // The tracker agrees with one of unbounded memory for any loss, duplication, reordering and delay.
 func TestSequenceTracker(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		l, n := newSequenceTracker(maxFlows), naive{seen: map[uint64]bool{}}
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
@@ -102,6 +103,7 @@ func TestSequenceTracker(t *testing.T) {
 
 // The memory of all trackers of a trial together is bounded.
 func TestSequenceTrackerMemory(t *testing.T) {
+	t.Parallel()
 	for _, flows := range []int{1, 2, 3, 63, 64, 1000} {
 		if l := newSequenceTracker(flows); l.size&(l.size-1) != 0 || l.size < minTrackedBits || l.size*uint64(flows) > max(trackedBits, minTrackedBits*uint64(flows)) {
 			t.Errorf("%d flows: %d bits each", flows, l.size)
@@ -110,6 +112,7 @@ func TestSequenceTrackerMemory(t *testing.T) {
 }
 
 func TestHeaderRoundTrip(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		h := header{tag: rapid.Uint64().Draw(t, "tag"), seq: rapid.Uint64Range(0, maxSequence-1).Draw(t, "seq"), sent: rapid.Int64().Draw(t, "sent"),
 			slot: rapid.Uint32().Draw(t, "slot"), flow: rapid.Uint16().Draw(t, "flow"), flags: rapid.Uint16().Draw(t, "flags")}
@@ -147,6 +150,7 @@ func FuzzHeader(f *testing.F) {
 
 // Of a number of which only the last 16 bits are known, the nearest to the newest one is meant.
 func TestExtend(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		l := newSequenceTracker(1)
 		newest := rapid.Uint64Range(0, 1<<40).Draw(r, "newest")

@@ -151,6 +151,7 @@ func sending(t *testing.T, name string, ends [2]traffic.Workload, p *traffic.Par
 }
 
 func TestUDPStream(t *testing.T) {
+	t.Parallel()
 	for i, c := range []struct {
 		name   string
 		change func(*traffic.Params)
@@ -197,6 +198,7 @@ func TestUDPStream(t *testing.T) {
 
 // The implementation without offload reports that, if offload was requested.
 func TestUDPOffloadIsNeverClaimed(t *testing.T) {
+	t.Parallel()
 	p := params("udp_stream")
 	p.Offload = study.On
 	w := stream{portable()}
@@ -207,6 +209,7 @@ func TestUDPOffloadIsNeverClaimed(t *testing.T) {
 
 // In slices, all slices count and no datagram is lost.
 func TestUDPSlices(t *testing.T) {
+	t.Parallel()
 	for _, of := range []func(socket.UDP) traffic.Workload{newStream, newRR} {
 		for pairing, ends := range pairings(of) {
 			kind := ends[0].Spec().Kind
@@ -247,6 +250,7 @@ func TestUDPSlices(t *testing.T) {
 
 // A rate that the sender cannot reach is reported as the generator's limit, never as loss.
 func TestUDPRateTooHigh(t *testing.T) {
+	t.Parallel()
 	p := params("udp_stream")
 	p.Rate, p.Duration = 400e9, 150*time.Millisecond
 	w := stream{socket.FastestUDP()}
@@ -258,6 +262,7 @@ func TestUDPRateTooHigh(t *testing.T) {
 }
 
 func TestUDPBadParams(t *testing.T) {
+	t.Parallel()
 	for want, change := range map[string]func(*traffic.Params){
 		"use 36 to":        func(p *traffic.Params) { p.PayloadSize = 10 },
 		"use 36 to 6550":   func(p *traffic.Params) { p.PayloadSize = 65508 },

@@ -16,6 +16,7 @@ import (
 
 // Requests of every kind name the trial's host, and the server counts those that a proxy forwarded: all or none.
 func TestForwardedRequests(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	const host = "trial.invalid"
 	for i, kind := range []string{"http", "http2", "grpc"} {

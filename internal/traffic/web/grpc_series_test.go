@@ -51,6 +51,7 @@ func seriesParams(flows, streams, messages int, request, response quantity.Size)
 
 // The client counts a call of net/http's server when all its messages have arrived, in the clear and in TLS.
 func TestGRPCSeriesOfNetHTTP(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, n := range implementations() {
 		for i, sizes := range [][2]quantity.Size{{1, 10}, {100_000, 300_000}} {
@@ -66,6 +67,7 @@ func TestGRPCSeriesOfNetHTTP(t *testing.T) {
 
 // A series with another number of messages, or another status, ends the trial with one line if nothing else was answered.
 func TestGRPCSeriesThatIsNone(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, c := range []struct {
 		messages     int
@@ -87,6 +89,7 @@ func TestGRPCSeriesThatIsNone(t *testing.T) {
 
 // The server answers a call of net/http's client with as many messages as the trial says, or the default, and counts calls.
 func TestGRPCSeriesServerOfNetHTTP(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, n := range implementations() {
 		for asked, want := range map[int]int{5: 5, 0: study.StreamedMessages} {
@@ -113,6 +116,7 @@ func TestGRPCSeriesServerOfNetHTTP(t *testing.T) {
 
 // Time to the first byte is that of the first message, and the response time that of the last: a server that waits between them shows it.
 func TestGRPCSeriesTimes(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	const pause = 200 * time.Millisecond // far more than the client takes to read a message
 	for _, n := range implementations() {

@@ -47,6 +47,7 @@ func streamOf(t *testing.T, p traffic.Params, change func(w http.ResponseWriter,
 
 // The client of calls that go on is right about net/http's server, in the clear and in TLS, and begins another call where one ends.
 func TestGRPCStreamsOfNetHTTP(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	never := func(http.ResponseWriter, int) bool { return false }
 	for _, n := range implementations() {
@@ -87,6 +88,7 @@ func TestGRPCStreamsOfNetHTTP(t *testing.T) {
 
 // What is no answer to a message of a call that goes on ends the trial with one line, if nothing was answered before.
 func TestGRPCStreamsThatAreNone(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for want, change := range map[string]func(http.ResponseWriter, int) bool{
 		"the message of the response has 11 bytes, not 10": func(w http.ResponseWriter, _ int) bool {
@@ -128,6 +130,7 @@ func TestGRPCStreamsThatAreNone(t *testing.T) {
 // The server answers each message of net/http's client on calls that go on, ends them with their status, and refuses who does not show
 // the trial's tag.
 func TestGRPCStreamsServerOfNetHTTP(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, n := range implementations() {
 		p := http2Params("grpc", 1, 1, 3, 4)

@@ -80,6 +80,7 @@ func theirs2(t *testing.T, p traffic.Params, change func(http.ResponseWriter, *h
 
 // The client is right about net/http's server, with bodies larger than its windows, with trailers and interim responses, and in TLS.
 func TestHTTP2ClientOfNetHTTP(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	interim := func(w http.ResponseWriter, _ *http.Request) bool {
 		w.WriteHeader(http.StatusEarlyHints)
@@ -102,6 +103,7 @@ func TestHTTP2ClientOfNetHTTP(t *testing.T) {
 
 // The server answers net/http's client, in the clear and in TLS, several requests at once, and refuses who does not show the trial's tag.
 func TestHTTP2ServerOfNetHTTP(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, n := range implementations() {
 		for _, secured := range []string{study.Off, study.On} {
@@ -109,7 +111,10 @@ func TestHTTP2ServerOfNetHTTP(t *testing.T) {
 			p.TLS = secured
 			trial := trial2(t, p)
 			address, stop := httpServing(t, n, p)
-			transport := &http.Transport{Protocols: only2(), TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+			fresh := func() *http.Transport {
+				return &http.Transport{Protocols: only2(), TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+			}
+			transport := fresh()
 			ask := func(tag string, body string) (*http.Response, int) {
 				q := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, map[string]string{study.Off: "http", study.On: "https"}[secured]+"://"+address+"/any?x", io.MultiReader(strings.NewReader(body))))(t)
 				q.Header.Set(http1.TagField, tag)
@@ -132,8 +137,10 @@ func TestHTTP2ServerOfNetHTTP(t *testing.T) {
 			for _, tag := range []string{"", "0123", trial.answer} {
 				r, _ := ask(tag, "x") //nolint:bodyclose // ask closes it
 				must.Equal(t, http.StatusForbidden, r.StatusCode)
+				// The server ends the connection, which net/http could use again before it knows.
+				transport.CloseIdleConnections()
+				transport = fresh()
 			}
-			transport.CloseIdleConnections()
 			if r := stop(); r.Messages != 21 || r.Refused != 2 || r.Connections != 1 {
 				t.Errorf("%s, TLS %s: %d messages, %d refused, %d connections", n.name, secured, r.Messages, r.Refused, r.Connections)
 			}
@@ -143,6 +150,7 @@ func TestHTTP2ServerOfNetHTTP(t *testing.T) {
 
 // The server answers curl, whose version 7.88 cannot use a connection in the clear twice.
 func TestHTTP2ServerOfCurl(t *testing.T) {
+	t.Parallel()
 	curl, err := exec.LookPath("curl")
 	if err != nil {
 		testneed.Missing(t, testneed.Web, err)
@@ -166,6 +174,7 @@ func TestHTTP2ServerOfCurl(t *testing.T) {
 
 // The server answers h2load, over several connections with many streams each, in the clear and in TLS.
 func TestHTTP2ServerOfH2load(t *testing.T) {
+	t.Parallel()
 	h2load, err := exec.LookPath("h2load")
 	if err != nil {
 		testneed.Missing(t, testneed.Web, err)
@@ -187,6 +196,7 @@ func TestHTTP2ServerOfH2load(t *testing.T) {
 
 // A proxy that speaks HTTP/2 on both sides may stand between the endpoints, with connections of its own to the server.
 func TestHTTP2ThroughProxy(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, on := range pairings() {
 		for _, kind := range []string{"http2", "grpc"} {
@@ -213,6 +223,7 @@ func TestHTTP2ThroughProxy(t *testing.T) {
 
 // A server that is not the trial's ends it with one line that says what it is.
 func TestHTTP2OtherServers(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	const settings = "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 	for answer, want := range map[string]string{
@@ -295,6 +306,7 @@ func TestHTTP2OtherServers(t *testing.T) {
 
 // Requests that fail in different ways are counted by kind, and the other streams go on.
 func TestHTTP2Failures(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, n := range implementations() {
 		p := http2Params("http2", 1, 4, 0, 3000)
@@ -339,6 +351,7 @@ func TestHTTP2Failures(t *testing.T) {
 // A server that ends each connection in order after some requests costs connections and no request; one that just closes them
 // costs those in progress.
 func TestHTTP2ServerThatEnds(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, orderly := range []bool{true, false} {
 		for _, n := range implementations() {
@@ -366,6 +379,7 @@ func TestHTTP2ServerThatEnds(t *testing.T) {
 
 // What is no HTTP/2 of the trial is refused and counted, whatever it sends, and delays no request.
 func TestHTTP2ServerOfStrangers(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, n := range implementations() {
 		p := http2Params("http2", 1, 1, 10, 100)
@@ -405,6 +419,7 @@ func TestHTTP2ServerOfStrangers(t *testing.T) {
 
 // Cancelling a trial ends both endpoints, and each reports why.
 func TestHTTP2Cancelled(t *testing.T) {
+	t.Parallel()
 	for i, on := range pairings() {
 		p := http2Params([]string{"http2", "grpc"}[i%2], 2, 3, quantity.Size(i*100_000), 100)
 		p.Duration = time.Minute

@@ -43,6 +43,7 @@ http {
 // The client is right about nginx as a server of HTTP/2, which ends each connection after 1000 requests, in the clear and in TLS; and
 // nginx may stand between the endpoints of gRPC, whose calls are answered and counted alike by both.
 func TestHTTP2Nginx(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, on := range pairings() {
 		p := http2Params("grpc", 2, 4, 700, 3000)
@@ -66,6 +67,7 @@ func TestHTTP2Nginx(t *testing.T) {
 
 // HAProxy may stand between the endpoints of HTTP/2 and gRPC.
 func TestHTTP2HAProxy(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	haproxy, err := exec.LookPath("haproxy")
 	if err != nil {

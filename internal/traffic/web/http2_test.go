@@ -22,6 +22,7 @@ func http2Params(kind string, flows, streams int, request, response quantity.Siz
 // Every pair of implementations serves every request and call, in the clear and in TLS, pinned or not, with and without a
 // schedule and slices, in all pairs of these parameters, and both endpoints count the same.
 func TestHTTP2Conformance(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	kinds := [][2]string{{"http2", ""}, {"grpc", ""}, {"grpc", study.Bidi}, {"grpc", study.ServerStreams}}
 	sizes := [][2]quantity.Size{{0, 1}, {0, 1024}, {3000, 200_000}, {5 << 20, 20_000}, {300_000, 300_000}}

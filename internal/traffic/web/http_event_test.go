@@ -16,6 +16,7 @@ import (
 // In a trial with an event requests may fail as often in a row as they are due: each is tried once and counted by kind. Without an
 // event as many end the trial.
 func TestHTTPEvent(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	const first, failing = 250, 150
 	tests := map[string]func(*testing.T){}

@@ -47,6 +47,7 @@ func theirs(t *testing.T, p traffic.Params, change func(http.ResponseWriter, *ht
 
 // The client is right about the responses of net/http's server, whatever form these have.
 func TestHTTPClientOfNetHTTP(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for what, change := range map[string]func(http.ResponseWriter, *http.Request) bool{
 		"with a length": func(w http.ResponseWriter, _ *http.Request) bool {
@@ -116,6 +117,7 @@ func strange(t *testing.T, address string) net.Conn {
 
 // The server answers net/http's client and curl, and refuses who does not show the trial's tag.
 func TestHTTPServerOfNetHTTP(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, n := range implementations() {
 		t.Run(n.name, func(t *testing.T) {
@@ -166,6 +168,7 @@ func TestHTTPServerOfNetHTTP(t *testing.T) {
 // Where a proxy ends connections that the client keeps, the server knows an upper bound of what it sent all the same, and of what
 // arrived, how much every proxy must have passed on.
 func TestHTTPServerOfEndedConnections(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, n := range implementations() {
 		t.Run(n.name, func(t *testing.T) {
@@ -189,6 +192,7 @@ func TestHTTPServerOfEndedConnections(t *testing.T) {
 }
 
 func TestHTTPServerOfCurl(t *testing.T) {
+	t.Parallel()
 	curl, err := exec.LookPath("curl")
 	if err != nil {
 		testneed.Missing(t, testneed.Web, err)
@@ -215,6 +219,7 @@ func TestHTTPServerOfCurl(t *testing.T) {
 // A malformed request is answered with its status, and the connection ends. A silent connection delays nobody and is
 // counted as refused; requests that come together, or in pieces, are all answered.
 func TestHTTPServerOfStrangers(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, n := range implementations() {
 		t.Run(n.name, func(t *testing.T) {
@@ -279,6 +284,7 @@ func TestHTTPServerOfStrangers(t *testing.T) {
 
 // A server that is not the trial's ends it with one line that says what it is.
 func TestHTTPOtherServers(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	p := httpParams(1, 0, 100, study.On)
 	p.Duration = time.Minute // the trial ends before
@@ -341,6 +347,7 @@ func answerAlways(l net.Listener, answer string) {
 
 // A proxy that understands HTTP may stand between the endpoints, with connections of its own to the server.
 func TestHTTPThroughProxy(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, on := range pairings() {
 		for _, keep := range []string{study.On, study.Off} {

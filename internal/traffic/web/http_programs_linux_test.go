@@ -124,6 +124,7 @@ func runUntilEnd(t *testing.T, cmd *exec.Cmd, ports ...string) {
 // over one each, are all answered and counted alike by both. The client is right about them as servers, too, and names
 // their errors.
 func TestHTTPForeignPrograms(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, f := range foreignHTTPs() {
 		t.Run(f.name, func(t *testing.T) {

@@ -28,6 +28,7 @@ func httpParams(flows int, request, response quantity.Size, keepAlive string) tr
 // Every pair of implementations serves every request, over kept connections and over one each, with and without a
 // schedule and slices, and both endpoints count the same.
 func TestHTTPConformance(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	i := 0
 	for _, keep := range []string{study.On, study.Off} {
@@ -81,6 +82,7 @@ func httpAgree(t testing.TB, p traffic.Params, c, s traffic.Report) {
 
 // Requests that fail in different ways are counted by kind, and the others go on.
 func TestHTTPFailures(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, n := range implementations() {
 		for _, keep := range []string{study.On, study.Off} {
@@ -148,6 +150,7 @@ func TestHTTPFailures(t *testing.T) {
 
 // Cancelling a trial ends both endpoints, and each reports why.
 func TestHTTPCancelled(t *testing.T) {
+	t.Parallel()
 	for _, on := range pairings() {
 		p := httpParams(2, 0, 100, study.On)
 		p.Duration = time.Minute

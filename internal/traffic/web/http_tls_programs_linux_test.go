@@ -45,6 +45,7 @@ func program(t *testing.T, name string) string {
 
 // curl is answered in TLS 1.3, over one connection for two requests, and is refused with older versions.
 func TestHTTPTLSServerOfCurl(t *testing.T) {
+	t.Parallel()
 	curl := program(t, "curl")
 	for _, n := range implementations() {
 		p := tlsParams(1, 5000, 3000, study.On)
@@ -71,6 +72,7 @@ func TestHTTPTLSServerOfCurl(t *testing.T) {
 
 // OpenSSL's client gets a session and resumes it where that is on, and none where it is off.
 func TestHTTPTLSServerOfOpenSSL(t *testing.T) {
+	t.Parallel()
 	openssl := program(t, "openssl")
 	for _, n := range implementations() {
 		for resumption, want := range map[string]string{study.On: "Reused, TLSv1.3", study.Off: "New, TLSv1.3"} {
@@ -103,6 +105,7 @@ func TestHTTPTLSServerOfOpenSSL(t *testing.T) {
 
 // The client accepts OpenSSL's server with a certificate of the trial, and so reads its page, which is not that of the trial.
 func TestHTTPTLSClientOfOpenSSL(t *testing.T) {
+	t.Parallel()
 	openssl := program(t, "openssl")
 	p := tlsParams(1, 0, 100, study.Off)
 	p.Duration = time.Minute
@@ -127,6 +130,7 @@ func TestHTTPTLSClientOfOpenSSL(t *testing.T) {
 // HAProxy may end TLS between the endpoints with a certificate of the trial: it then speaks TLS to the server, too, or not.
 // Requests over kept connections and over one each are all answered and counted alike by both; sessions are resumed.
 func TestHTTPTLSForeignPrograms(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	haproxy, err := exec.LookPath("haproxy")
 	if err != nil {

@@ -43,6 +43,7 @@ func tlsParams(flows int, request, response quantity.Size, keepAlive string) tra
 // Every pair of implementations carries requests in TLS, as TestHTTPConformance does without it: pinned or not, resumed or
 // not, in slices or on a schedule. Both endpoints count the same.
 func TestHTTPTLSConformance(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	i := 0
 	for _, keep := range []string{study.On, study.Off} {
@@ -115,6 +116,7 @@ func theirsSecured(t *testing.T, p traffic.Params, config *tls.Config, seen func
 // The client accepts net/http's server with a certificate of the trial. Its connections resume a session where that is
 // on; if the server gives no tickets then, a warning tells.
 func TestHTTPTLSClientOfNetHTTP(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, n := range implementations() {
 		for _, keep := range []string{study.On, study.Off} {
@@ -159,6 +161,7 @@ func TestHTTPTLSClientOfNetHTTP(t *testing.T) {
 // A server whose certificate is not the trial's, that speaks no TLS, or another version of it, ends the trial with one
 // line that says so.
 func TestHTTPTLSOtherServers(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	p := tlsParams(1, 0, 100, study.On)
 	p.Duration = time.Minute // the trial ends before
@@ -204,6 +207,7 @@ func TestHTTPTLSOtherServers(t *testing.T) {
 
 // The server answers net/http's client in TLS, and only requests with the trial's tag.
 func TestHTTPTLSServerOfNetHTTP(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, n := range implementations() {
 		p := tlsParams(1, 5000, 70_000, study.On)
@@ -233,6 +237,7 @@ func TestHTTPTLSServerOfNetHTTP(t *testing.T) {
 // What is no TLS of the trial is refused and counted, whatever it sends, and delays no request. Who speaks HTTP in the clear
 // is told in one line.
 func TestHTTPTLSServerOfStrangers(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	hello := clientHello(t)
 	for _, n := range implementations() {
@@ -287,6 +292,7 @@ func clientHello(t *testing.T) []byte {
 
 // Strangers that fail more handshakes than a trial allows end it.
 func TestHTTPTLSTooManyStrangers(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, n := range implementations() {
 		p := tlsParams(1, 0, 100, study.On)
@@ -303,6 +309,7 @@ func TestHTTPTLSTooManyStrangers(t *testing.T) {
 
 // Connections that break in TLS are counted by kind, and the others go on.
 func TestHTTPTLSFailures(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, n := range implementations() {
 		p := tlsParams(1, 0, 3000, study.Off)
@@ -361,6 +368,7 @@ func TestHTTPTLSFailures(t *testing.T) {
 
 // Cancelling a trial in TLS ends both endpoints, also in the handshake, and each reports why.
 func TestHTTPTLSCancelled(t *testing.T) {
+	t.Parallel()
 	for i, on := range pairings() {
 		p := tlsParams(2, 0, 100, []string{study.On, study.Off}[i%2])
 		p.Duration = time.Minute
@@ -381,6 +389,7 @@ func TestHTTPTLSCancelled(t *testing.T) {
 
 // Kept connections are open, and have had a request each, before anything counts, in a closed loop and on a schedule.
 func TestHTTPTLSOpensFirst(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, n := range implementations() {
 		for _, rate := range []int{0, 1000} {

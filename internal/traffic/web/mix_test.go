@@ -13,6 +13,7 @@ import (
 // The responses of a mix have the sizes of the requests in their order, over kept connections and over one each; a request for another
 // size is refused.
 func TestHTTPMix(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for i, keep := range []string{study.On, study.Off} {
 		for _, flows := range []int{1, 3} {

@@ -13,6 +13,7 @@ import (
 // The client's own time of an exchange in a closed loop is of the size of some readings of a clock; of a schedule, in TLS, and of what
 // is too large to read so often, it is unknown.
 func TestOwnTimeHTTP(t *testing.T) {
+	t.Parallel()
 	own := func(change func(*traffic.Params)) *float64 {
 		p := traffic.ParamsOf(study.Workload{Kind: "http", Flows: 1, RequestSize: 1, ResponseSize: 1})
 		p.Token = "0123456789abcdef"
@@ -38,6 +39,7 @@ func TestOwnTimeHTTP(t *testing.T) {
 
 // A trial has its client's own time, and its server has none.
 func TestHTTPTrialHasOwnTime(t *testing.T) {
+	t.Parallel()
 	loopback.Room(t)
 	for _, n := range implementations() {
 		p := loopback.Params("http")

@@ -39,6 +39,7 @@ func TestWorkers(t *testing.T) {
 
 // Workers that cannot be pinned say so.
 func TestWorkersNotPinned(t *testing.T) {
+	t.Parallel()
 	failed := make(chan error, 1)
 	w := newWorkers(traffic.Params{CPU: 1 << 20}, func(err error) { failed <- err })
 	w.do(func([]byte) error { return errors.New("it ran") })

@@ -16,7 +16,6 @@ import (
 
 	"tare/internal/hosts"
 	"tare/internal/testkit/must"
-	"tare/internal/testkit/testneed"
 	"tare/internal/traffic/workloads"
 )
 
@@ -265,8 +264,7 @@ func TestAgentLinksLittle(t *testing.T) {
 
 // The linker leaves out methods that nothing calls, unless the program looks up methods by names that it does not
 // know then, as text/template does: that costs 7 MB.
-func TestUnusedMethodsAreNotLinked(t *testing.T) {
-	testneed.NotShort(t) // it links tare
+func TestReleaseUnusedMethods(t *testing.T) {
 	link := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-dumpdep", "-o", filepath.Join(t.TempDir(), "tare"), "./cmd/tare")
 	link.Env = append(os.Environ(), "GOOS=linux", "CGO_ENABLED=0")
 	out := must.Get(link.CombinedOutput())(t)

@@ -49,6 +49,7 @@ func params(kind string) traffic.Params {
 }
 
 func TestTrial(t *testing.T) {
+	t.Parallel()
 	client, server := begin(t), begin(t)
 	must.True(t, client.Hello.Agent == wire.Version && client.Hello.Build != "" && client.Hello.PID != server.Hello.PID, "hellos %+v and %+v", client.Hello, server.Hello)
 	for _, kind := range []string{"tcp_stream", "tcp_rr", "tcp_stream"} {
@@ -59,6 +60,7 @@ func TestTrial(t *testing.T) {
 
 // An endpoint that may not have the trial's scheduling tells that before the trial begins.
 func TestSchedulingRefused(t *testing.T) {
+	t.Parallel()
 	p := params("tcp_rr")
 	p.Wait, p.Scheduling = study.Spin, study.FIFOScheduling
 	c := begin(t)
@@ -75,6 +77,7 @@ func long(p traffic.Params) traffic.Params {
 // If one endpoint of a trial fails, the other is cancelled, and the error is the one that came
 // first.
 func TestOneEndpointFails(t *testing.T) {
+	t.Parallel()
 	client, server := begin(t), begin(t)
 	stranger := long(params("tcp_rr"))
 	stranger.Token = "fedcba9876543210"
@@ -99,6 +102,7 @@ func TestOneEndpointFails(t *testing.T) {
 // If an agent is killed, its exit is reported, and not the error that follows at the other
 // endpoint.
 func TestOneAgentKilled(t *testing.T) {
+	t.Parallel()
 	for _, dies := range []string{"client", "server"} {
 		client, server := begin(t), begin(t)
 		p := params("tcp_stream")
@@ -120,6 +124,7 @@ func TestOneAgentKilled(t *testing.T) {
 
 // In slices, the client's report ends the trial; releasing a trial ends both endpoints.
 func TestTrialInSlices(t *testing.T) {
+	t.Parallel()
 	client, server := begin(t), begin(t)
 	p := long(params("tcp_rr"))
 	p.Slice, p.Rounds = 50*time.Millisecond, 2
@@ -146,6 +151,7 @@ func TestTrialInSlices(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	c := begin(t)
 	for _, tt := range map[string]struct {
 		call func() error
@@ -178,6 +184,7 @@ func TestRefusals(t *testing.T) {
 
 // A server whose client never connects replies at once when its trial is cancelled.
 func TestAbort(t *testing.T) {
+	t.Parallel()
 	c := begin(t)
 	must.Get(c.Listen(t.Context(), params("tcp_rr")))(t)
 	must.Do(t, c.Abort(t.Context()))
@@ -186,6 +193,7 @@ func TestAbort(t *testing.T) {
 
 // Every wait ends with its context.
 func TestDeadline(t *testing.T) {
+	t.Parallel()
 	c := begin(t)
 	must.Get(c.Listen(t.Context(), params("tcp_rr")))(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -197,6 +205,7 @@ func TestDeadline(t *testing.T) {
 
 // An agent that reads nothing blocks no other wait, and Err still answers.
 func TestAgentThatDoesNotRead(t *testing.T) {
+	t.Parallel()
 	says, tells := io.Pipe()
 	reads, writes := io.Pipe()
 	defer func() { tells.Close(); reads.Close() }() // as the exit of its process does
@@ -228,6 +237,7 @@ func (f fake) Launch(context.Context, ...string) (transport.Conn, error) {
 }
 
 func TestHandshakeFails(t *testing.T) {
+	t.Parallel()
 	noBuild := "start agent in there: the id of its build is none, as after a go build without make, and that of this program is " + agentfile.ID()
 	if agentfile.ID() == "" {
 		noBuild = "" // two that were built without make are the same
@@ -251,6 +261,7 @@ func TestHandshakeFails(t *testing.T) {
 
 // The agent exits when its stdin ends, with or without a trial under way.
 func TestEndsWithStdin(t *testing.T) {
+	t.Parallel()
 	for name, in := range map[string]string{"idle": "", "serving": `{"id":1,"op":"listen","params":{"kind":"tcp_rr","address":"127.0.0.1:0","cpu":-1,"send_buffer":-1,"receive_buffer":-1,"duration":3600000000000}}` + "\n"} {
 		var out bytes.Buffer
 		if err := agent.Serve(t.Context(), strings.NewReader(in), &out, "test"); err != nil {

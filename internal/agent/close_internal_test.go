@@ -11,6 +11,7 @@ import (
 // A port that is being closed because its time is over is closed when the function returns: the next
 // request can open it.
 func TestCloseAtEndWaits(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	began, proceed := make(chan struct{}), make(chan struct{})
 	var open atomic.Int32
@@ -38,6 +39,7 @@ func TestCloseAtEndWaits(t *testing.T) {
 
 // Without an end of the context the function closes the port, once.
 func TestCloseAtEndCloses(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	n := 0
 	closed := closeAtEnd(ctx, func() { n++ })

@@ -63,6 +63,7 @@ func (f fannedIn) check(t *testing.T, kind string) {
 
 // Several clients have one server, whose connections they share the number of, in one piece and in slices.
 func TestFanIn(t *testing.T) {
+	t.Parallel()
 	clients, server := []*agent.Client{begin(t), begin(t), begin(t)}, begin(t)
 	for _, kind := range []string{"tcp_rr", "http", "http2", "grpc"} {
 		p := long(params(kind))
@@ -83,6 +84,7 @@ func TestFanIn(t *testing.T) {
 
 // If one client fails, so do the others, and each says why that one did.
 func TestFanInFails(t *testing.T) {
+	t.Parallel()
 	server := begin(t)
 	for _, c := range []struct {
 		name string

@@ -25,6 +25,7 @@ func pathProbe(t *testing.T, on string) agent.PathProbe {
 
 // Loopback passes packets of its MTU in both families, and data arrives unchanged.
 func TestPathProbe(t *testing.T) {
+	t.Parallel()
 	for _, on := range []string{"127.0.0.1", "::1"} {
 		p := pathProbe(t, on)
 		if on == "::1" && !hasIPv6(t) {
@@ -51,6 +52,7 @@ func hasIPv6(t *testing.T) bool {
 
 // A relay that changes a byte is noticed, with its offset.
 func TestPathProbeFindsChanges(t *testing.T) {
+	t.Parallel()
 	p := pathProbe(t, "127.0.0.1")
 	const bad = 100_000
 	p.Listen = freePort(t)
@@ -100,6 +102,7 @@ func TestPathProbeFindsChanges(t *testing.T) {
 
 // A receiver that takes data without ever confirming it ends the probe.
 func TestPathProbeStalls(t *testing.T) {
+	t.Parallel()
 	p := pathProbe(t, "127.0.0.1")
 	l := must.Get(net.Listen("tcp", local))(t)
 	defer l.Close()
@@ -118,6 +121,7 @@ func TestPathProbeStalls(t *testing.T) {
 // An agent describes its machine and the link toward an address, and its clock is this
 // one's.
 func TestMachine(t *testing.T) {
+	t.Parallel()
 	c := begin(t)
 	m := must.Get(c.Machine(t.Context(), netip.MustParseAddr("127.0.0.1")))(t)
 	must.True(t, len(m.Facts) >= 10 && m.BootID != "" && m.Device == "lo" && len(m.Link) == len(link.Names()),

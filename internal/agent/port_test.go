@@ -13,6 +13,7 @@ import (
 
 // A port is found closed once its server has ended, and not while that answers.
 func TestLapsed(t *testing.T) {
+	t.Parallel()
 	at := freePort(t)
 	k := wire.Probe{Network: "http", Address: at, Token: "token", Host: at}
 	_, err := lapsed(t.Context(), k, func(wire.Sought) {})
@@ -53,6 +54,7 @@ func TestLapsed(t *testing.T) {
 
 // A port that is answered until the time is over is said to be open, and one that never was is not.
 func TestStillOpen(t *testing.T) {
+	t.Parallel()
 	k := wire.Probe{Network: "http", Address: freePort(t), Token: "token", Host: "x"}
 	over, end := context.WithCancelCause(t.Context())
 	end(errors.New(stillAnswers))

@@ -79,6 +79,7 @@ func pass(in net.Conn, to string) {
 
 // Silent connections do not delay a probe, however many there are, and are counted.
 func TestSilentPeersDoNotDelayProbe(t *testing.T) {
+	t.Parallel()
 	const silent = 200 // more than may wait at once
 	met, err := probeBehind(t, func(f *foreignPeers, server string) {
 		for range silent {
@@ -90,6 +91,7 @@ func TestSilentPeersDoNotDelayProbe(t *testing.T) {
 
 // A peer that sends without end is refused after a token's length, whatever it would still send.
 func TestEndlessLineToProbePort(t *testing.T) {
+	t.Parallel()
 	const size = 256 << 20 // far more than socket buffers hold
 	sent := 0
 	met, err := probeBehind(t, func(f *foreignPeers, server string) {
@@ -107,6 +109,7 @@ func TestEndlessLineToProbePort(t *testing.T) {
 
 // Datagrams without the token are counted and not answered.
 func TestForeignDatagramsToProbePort(t *testing.T) {
+	t.Parallel()
 	client, server := begin(t), begin(t)
 	c := must.Get(net.ListenPacket("udp", local))(t)
 	fixed := netip.MustParseAddrPort(c.LocalAddr().String())
@@ -148,6 +151,7 @@ func relayDatagrams(t *testing.T, relay net.PacketConn, to string) {
 
 // If foreign peers are all that comes, the error names them.
 func TestProbeErrorNamesForeignPeers(t *testing.T) {
+	t.Parallel()
 	client, server := begin(t), begin(t)
 	fixed := freePort(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -27,6 +27,7 @@ func freePort(t *testing.T) netip.AddrPort {
 
 // Both endpoints of a direct connection see the same addresses.
 func TestCheckReachability(t *testing.T) {
+	t.Parallel()
 	client, server := begin(t), begin(t)
 	for _, network := range []string{"tcp", "udp", "tcp"} {
 		m := must.Get(agent.CheckReachability(t.Context(), client, server, network, netip.MustParseAddrPort(local), netip.MustParseAddrPort(local), timelimit.Scaled(5*time.Second)))(t)
@@ -36,6 +37,7 @@ func TestCheckReachability(t *testing.T) {
 
 // If nothing listens, both sides give up and report it, and the port is free again.
 func TestProbeWithoutListener(t *testing.T) {
+	t.Parallel()
 	client, server := begin(t), begin(t)
 	nowhere := netip.MustParseAddrPort("192.0.2.1:1")
 	for _, network := range []string{"tcp", "udp"} {
@@ -52,6 +54,7 @@ func TestProbeWithoutListener(t *testing.T) {
 
 // A client that misses a reply gets another one.
 func TestProbeReplyLost(t *testing.T) {
+	t.Parallel()
 	client, server := begin(t), begin(t)
 	for _, network := range []string{"tcp", "udp"} {
 		fixed := freePort(t)
@@ -115,6 +118,7 @@ func dropFirstReply(t *testing.T, network, to string) netip.AddrPort {
 }
 
 func TestLinks(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" && runtime.GOOS != "windows" {
 		testneed.Missing(t, testneed.Other, "devices are read on Linux and Windows only")
 	}
@@ -132,6 +136,7 @@ func TestLinks(t *testing.T) {
 }
 
 func TestRead(t *testing.T) {
+	t.Parallel()
 	got, err := begin(t).Read(t.Context())
 	switch runtime.GOOS {
 	case "linux":
@@ -157,6 +162,7 @@ func TestRead(t *testing.T) {
 // An agent reads the CPU times of its machine with its own monotonic clock. Two agents of one machine
 // tell the same identity.
 func TestCPU(t *testing.T) {
+	t.Parallel()
 	c := begin(t)
 	boot, first, err := c.CPU(t.Context())
 	if runtime.GOOS != "linux" && runtime.GOOS != "windows" {

@@ -30,6 +30,7 @@ func probeThrough(t *testing.T, handler func(server *url.URL) http.Handler, wait
 
 // A request passes a proxy, to which it names its host, and both endpoints know what became of it.
 func TestCheckForwarded(t *testing.T) {
+	t.Parallel()
 	hosts := make(chan string, 100)
 	m := must.Get(probeThrough(t, func(server *url.URL) http.Handler {
 		return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
@@ -52,6 +53,7 @@ func TestCheckForwarded(t *testing.T) {
 
 // Answers of others are none, and the error says what they are.
 func TestCheckForwardedByOthers(t *testing.T) {
+	t.Parallel()
 	for want, answer := range map[string]http.HandlerFunc{
 		"a request for host run.invalid is answered with status 404 Not Found": http.NotFound,
 		"a request for host run.invalid is answered with status 200 OK, and not by its server": func(w http.ResponseWriter, _ *http.Request) {
@@ -76,6 +78,7 @@ func TestCheckForwardedByOthers(t *testing.T) {
 
 // The server answers no request of others, and counts them.
 func TestCheckForwardedForeign(t *testing.T) {
+	t.Parallel()
 	var first sync.Once
 	m := must.Get(probeThrough(t, func(server *url.URL) http.Handler {
 		proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(server) }}

@@ -16,6 +16,7 @@ import (
 // The endpoint that counts reports its progress during the trial, and never more than was counted
 // by then. The other endpoint reports nothing.
 func TestProgress(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		kind, tells string
 		change      func(*traffic.Params)
@@ -76,6 +77,7 @@ func TestProgress(t *testing.T) {
 
 // An endpoint that did not ask gets no progress, and a trial in slices counts only its own slices.
 func TestProgressOnRequest(t *testing.T) {
+	t.Parallel()
 	client, server := begin(t), begin(t)
 	none := func(traffic.Progress) { t.Error("progress came without being requested") }
 	client.Watch(none)

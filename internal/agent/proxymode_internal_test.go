@@ -12,6 +12,7 @@ import (
 
 // The mode is read from an answer of net/http, which kube-proxy uses; anything else is an error.
 func TestProxyMode(t *testing.T) {
+	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/proxyMode" {
 			w.WriteHeader(http.StatusNotFound)

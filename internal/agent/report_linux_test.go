@@ -20,6 +20,7 @@ func report(level, kind int32, origin uint8, errno unix.Errno, info uint32) []by
 
 // Only a router's report that a packet was too big counts, not the own system's refusal.
 func TestParseReport(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		oob []byte
 		mtu int

@@ -25,6 +25,7 @@ func freePort(t *testing.T) string {
 // A search begins before its server listens, goes on past a stranger that answers otherwise, and ends with the server that has the token,
 // whose port is closed then.
 func TestSeek(t *testing.T) {
+	t.Parallel()
 	at := freePort(t)
 	ended := make(chan error, 1)
 	go func() {
@@ -46,6 +47,7 @@ func TestSeek(t *testing.T) {
 
 // A connection that ends without a request, or in the middle of one, is given up at once: it keeps no port open and no CPU busy.
 func TestAnswerNobody(t *testing.T) {
+	t.Parallel()
 	for _, sent := range []string{"", "GET / HTTP/1.1\r\nHost: x"} {
 		gate := must.Get(admission.Listen("127.0.0.1:0", "", 1))(t)
 		defer gate.Close()
@@ -68,6 +70,7 @@ func TestAnswerNobody(t *testing.T) {
 
 // A search without an answer says what the first attempt met.
 func TestSeekInVain(t *testing.T) {
+	t.Parallel()
 	at := freePort(t)
 	reply := search(t.Context(), wire.Request{ID: 7, Wait: 2 * time.Second, Probe: &wire.Probe{Address: at, Token: "token"}}, "no answer from %s within %s", sought)
 	if reply.ID != 7 || !strings.Contains(reply.Error, "no answer from "+at+" within 2s; the first attempt: ") || !strings.Contains(reply.Error, "refused") {

@@ -13,6 +13,7 @@ import (
 
 // A second server of a trial waits beside the first one. If either fails, the other and the client are cancelled; the first one ends once.
 func TestStandby(t *testing.T) {
+	t.Parallel()
 	client, first, second := begin(t), begin(t), begin(t)
 	p := long(params("http"))
 	p.ResponseSize, p.KeepAlive, p.Duration = 100, "on", 5*time.Minute

@@ -332,6 +332,7 @@ func TestInterrupted(t *testing.T) {
 
 // Every workload of the registry runs with all of its parameters, through the runner's own mapping.
 func TestParametersReachTheTraffic(t *testing.T) {
+	t.Parallel()
 	specs := map[string]bool{} // by id: has a direction
 	run, trials := runStudy(t.Context(), t, netns.Driver{}, []string{"host"}, func(s *study.Study) {
 		s.Workloads = nil

@@ -160,8 +160,12 @@ func (e *evaluation) ruledOut() {
 		warning.Said(n.Invalid), warning.Said(n.OK+n.Invalid), made, unit.Count(len(sets), "group", "groups"), first.Mode, first.Workload, first.Block, first.Reason)
 }
 
+// mostBusy is the CPU time of others, in CPUs, above which a trial says little of a quiet machine.
+const mostBusy = 0.5
+
 // busyTurns warns of the CPU time that others used while modes were interleaved. It makes no
-// trial invalid, but the values are not those of a quiet machine.
+// trial invalid, but the values are not those of a quiet machine; if that is so of most trials,
+// nor are the times that modes add.
 func (e *evaluation) busyTurns() {
 	rules := e.in.Study.Invalid
 	if e.in.Elsewhere {
@@ -176,7 +180,7 @@ func (e *evaluation) busyTurns() {
 		{result.MachineSteal, result.MachineTime, rules.Steal.Of, rules.Steal.On(), "the hypervisor took"},
 		{result.MachineOthers, result.MachineElapsed, rules.Others.Of, rules.Others.On(), "other programs used"},
 	} {
-		var over, all int
+		var over, busy, all int
 		var worst float64
 		for _, t := range e.in.Trials {
 			long := t.Machine[what.of]
@@ -189,8 +193,16 @@ func (e *evaluation) busyTurns() {
 				over++
 				worst = max(worst, used/long)
 			}
+			if used/long > mostBusy {
+				busy++
+			}
 		}
-		if what.on && over > 0 {
+		switch {
+		case !what.on || over == 0:
+		case 2*busy > all:
+			e.warn(warning.BusyRun, "run", "in %d of %d interleaved trials %s more than %s of a CPU, up to %s: values and what a mode adds in time include waits for a CPU, "+
+				"and ratios need not be those of a quiet machine", busy, all, what.text, warning.Said(verdict.Percent(mostBusy)), verdict.Percent(worst))
+		default:
 			e.warn(warning.BusyTurns, "run", "in %d of %d interleaved trials %s more than %s of a CPU, up to %s: all modes shared it, so ratios are valid, "+
 				"but values are lower than on a quiet machine and vary more", over, all, what.text, verdict.Percent(what.most), warning.Said(verdict.Percent(worst)))
 		}

@@ -1,10 +1,12 @@
 package analysis
 
 import (
+	"strings"
 	"testing"
 
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
@@ -49,5 +51,33 @@ func TestPressed(t *testing.T) {
 func TestPerTime(t *testing.T) {
 	if got, known := perTime(result.MachinePressureCPU)(result.Trial{Machine: map[string]float64{result.MachinePressureCPU: 2, result.MachinePressureTime: 4, result.MachineElapsed: 1}}); !known || got != 0.5 {
 		t.Errorf("the share is %g (known: %t), want that of the time between the readings, 0.5", got, known)
+	}
+}
+
+// Load that interleaved modes share is told by how much of the run it lasted.
+func TestBusyTurns(t *testing.T) {
+	trials := func(others ...float64) (out []result.Trial) {
+		for _, cpus := range others {
+			out = append(out, result.Trial{Status: result.TrialOK, Turns: 2, Machine: map[string]float64{result.MachineOthers: 5 * cpus, result.MachineElapsed: 5}})
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		trials []result.Trial
+		want   string
+	}{
+		"quiet":        {trials(0, 0.04, 0.05), ""},
+		"now and then": {trials(0, 0.9, 0.2, 0.1), "busy_turns: in 3 of 4 interleaved trials other programs used more than 5 % of a CPU, up to 90 %: "},
+		"half":         {trials(0.9, 0.1), "busy_turns: in 2 of 2 "},
+		"most":         {trials(1.2, 0.6, 0.4), "busy_run: in 2 of 3 interleaved trials other programs used more than 50 % of a CPU, up to 120 %: "},
+		"whole trials": {[]result.Trial{{Status: result.TrialOK, Machine: map[string]float64{result.MachineOthers: 5, result.MachineElapsed: 5}}}, ""},
+	} {
+		e := evaluation{in: Evidence{Study: study.Study{Invalid: study.Invalid{Others: quantity.Share{Of: 0.05}}}, Trials: c.trials}}
+		e.busyTurns()
+		got := ""
+		for _, w := range e.run.Warnings {
+			got += string(w.Code) + ": " + w.Text
+		}
+		must.True(t, strings.HasPrefix(got, c.want) && (got == "") == (c.want == ""), "%s: %q, want %q", name, got, c.want)
 	}
 }

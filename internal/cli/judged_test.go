@@ -142,7 +142,7 @@ func modesAsked(run result.Run) []result.Mode {
 // left out: of what it found before the trials and around them, and of paths and network
 // stacks, of which a run that was killed has written nothing down.
 func followed(warnings []result.Warning) []result.Warning {
-	codes := []string{"invalid_trials", "busy_turns", "stacks_unknown", "stacks_lost", "link_limited", "underlay_saturated", "core_saturated", "bbr_paces",
+	codes := []string{"invalid_trials", "busy_turns", "busy_run", "stacks_unknown", "stacks_lost", "link_limited", "underlay_saturated", "core_saturated", "bbr_paces",
 		"mss_differs", "congestion_control", "congestion_differs", "buffers_differ", "buffer_clamped", "memory_pressure", "swapping", "oom_kill", "cpu_pressure",
 		"conntrack_full", "two_bands", "beats_baseline", "control_differs", "unknown_metric", "bad_value", "tools_disagree", "cost_pass_missing"}
 	return slices.DeleteFunc(slices.Clone(warnings), func(w result.Warning) bool { return !slices.Contains(codes, w.Code) })

@@ -28,6 +28,7 @@ const (
 	InvalidTrials      Code = "invalid_trials"
 	NoisyWorkload      Code = "noisy_workload"
 	BusyTurns          Code = "busy_turns"
+	BusyRun            Code = "busy_run"
 	WorkloadLeftOut    Code = "workload_unsupported"
 	KeptAtLink         Code = "kept_at_link"
 	NotQuiet           Code = "not_quiet"
@@ -196,6 +197,12 @@ func run() []Entry {
 			Say:    "up to $1 of a CPU",
 			When:   "while modes were interleaved, others used more CPU than the limit for trials that run alone",
 			Effect: "all modes shared it, so ratios are valid; the values of each mode are lower than on a quiet machine, and vary more",
+			Fix:    "a quieter machine"},
+		{Code: BusyRun, Severity: Bias, Scope: "run",
+			Short:  "others used {CPU time} in most trials: no values of a quiet machine",
+			Say:    "more than $1 of a CPU",
+			When:   "in more than half of the interleaved trials others used more than half of a CPU",
+			Effect: "values and what a mode adds in time include waits for a CPU; ratios need not be those of a quiet machine",
 			Fix:    "a quieter machine"},
 		{Code: WorkloadLeftOut, Severity: Note, Scope: "mode workload",
 			Short:  "the mode cannot carry this workload: it has no result",

@@ -105,7 +105,7 @@ func causes() map[Code][]Code {
 	return map[Code][]Code{
 		CPUPressure:     {FewCores, SMT, CPUQuota},
 		OneCPU:          {FewCores},
-		BusyMachine:     {FewCores, BusyTurns, OthersNow},
+		BusyMachine:     {FewCores, BusyTurns, BusyRun, OthersNow},
 		MemoryPressure:  {MemoryLimit},
 		Swapping:        {MemoryLimit, MemoryPressure},
 		OOMKill:         {MemoryLimit, MemoryPressure},

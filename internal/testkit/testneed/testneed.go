@@ -34,6 +34,7 @@ const (
 	HAProxy    Need = "HAProxy"
 	Nginx      Need = "nginx"
 	Caddy      Need = "Caddy"
+	Envoy      Need = "Envoy"
 	Nebula     Need = "Nebula"
 	OVS        Need = "Open vSwitch"
 	StrongSwan Need = "strongSwan"

@@ -53,9 +53,6 @@ func settledRequests(ctx context.Context, stats string) (uint64, error) {
 	}
 }
 
-// object is an object of JSON.
-type object map[string]any
-
 // caddyConfig is the configuration of a Caddy that reads requests. It has no administration endpoint, obtains no certificates, and
 // listens, besides the routes, at a socket with metrics in its private /run, where it keeps all its files. It adds X-Forwarded-For,
 // repeats no request, and speaks to the next hop the version of HTTP that it is spoken to in. TLS is as in haproxyConfig: Go has the

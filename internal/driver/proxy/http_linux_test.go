@@ -41,6 +41,8 @@ func (w with) need(t *testing.T) {
 		drivertest.NeedProgram(t, testneed.Nginx, "nginx")
 	case "caddy":
 		drivertest.NeedProgram(t, testneed.Caddy, "caddy")
+	case "envoy":
+		drivertest.NeedProgram(t, testneed.Envoy, "envoy")
 	default:
 		drivertest.NeedProgram(t, testneed.HAProxy, "haproxy")
 	}
@@ -72,6 +74,8 @@ func TestEnginesRequests(t *testing.T) {
 		{"tls": "on"}, {"tls": "mutual", "reuse": "off"}, {"tls": "mutual", "placement": "hop"},
 		{"program": "nginx"}, {"program": "nginx", "placement": "hop", "reuse": "off"}, {"program": "nginx", "tls": "mutual"}, {"program": "nginx", "tls": "on", "reuse": "off", "placement": "hop"},
 		{"program": "caddy"}, {"program": "caddy", "placement": "hop", "reuse": "off"}, {"program": "caddy", "tls": "mutual"}, {"program": "caddy", "tls": "on", "reuse": "off", "placement": "hop"},
+		{"program": "envoy"}, {"program": "envoy", "placement": "client", "reuse": "off"}, {"program": "envoy", "placement": "server"}, {"program": "envoy", "placement": "hop", "reuse": "off"},
+		{"program": "envoy", "tls": "mutual"}, {"program": "envoy", "tls": "mutual", "reuse": "off"}, {"program": "envoy", "tls": "on", "reuse": "off", "placement": "hop"},
 	} {
 		t.Run(w.String(), func(t *testing.T) {
 			s := w.provision(t, 1+i%2)
@@ -105,6 +109,8 @@ func TestEnginesPastHTTPProxies(t *testing.T) {
 		{with{"placement": "server"}, true, "b/proxy.requests"},
 		{with{"placement": "hop", "reuse": "off"}, true, "hop/proxy.requests"},
 		{with{"program": "caddy"}, false, "a/proxy.requests"},
+		{with{"program": "envoy"}, false, "a/proxy.requests"},
+		{with{"program": "envoy", "tls": "on"}, true, "b/proxy.requests"},
 	} {
 		t.Run(tt.of.String(), func(t *testing.T) {
 			s := tt.of.provision(t, 1)
@@ -193,7 +199,7 @@ func failing(t *testing.T, s *drivertest.Setup, p traffic.Params) error {
 
 // The second proxy passes on no request in the clear, and with mutual TLS none of a client without a certificate.
 func TestEnginesOnlyTLSRequests(t *testing.T) {
-	for _, w := range []with{{"tls": "mutual"}, {"tls": "mutual", "program": "nginx"}, {"tls": "mutual", "program": "caddy"}} {
+	for _, w := range []with{{"tls": "mutual"}, {"tls": "mutual", "program": "nginx"}, {"tls": "mutual", "program": "caddy"}, {"tls": "mutual", "program": "envoy"}} {
 		t.Run(w.String(), func(t *testing.T) {
 			s := w.provision(t, 1)
 			at := s.Path.Pairs[0].Server.Listen[0]
@@ -245,13 +251,27 @@ func TestEnginesOnlyTLSRequests(t *testing.T) {
 	}
 }
 
-// A program that is another one is named with what to install.
-func TestBadNginx(t *testing.T) {
-	spec, dir := drivertest.Spec(t, nil), t.TempDir()
-	must.Do(t, os.WriteFile(filepath.Join(dir, "nginx"), []byte("#!/bin/sh\necho something else\n"), 0o755)) //nolint:gosec // it is to be run
-	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-	_, err := proxy.Driver{}.Provision(t.Context(), drivertest.SpecOn(spec, driver.Order{Mode: "proxy/http", Pairs: 1, With: with{"program": "nginx"}}))
-	must.FailLine(t, "the error", err, "proxy/http is unsupported here", "unexpected output \"something else\"; install a current nginx")
+// A program that is another one, or too old, is named with what to install.
+func TestBadProgram(t *testing.T) {
+	for _, tt := range []struct{ program, says, want string }{
+		{"nginx", "something else", "unexpected output \"something else\"; install a current nginx"},
+		{"envoy", "something else", "unexpected output \"something else\"; install a current envoy"},
+		{"envoy", "envoy  version: 9e55/1.36.2/Clean/RELEASE/BoringSSL", "it is 1.36.2, and must be 1.37 or newer; install a current envoy"},
+	} {
+		spec, dir := drivertest.Spec(t, nil), t.TempDir()
+		must.Do(t, os.WriteFile(filepath.Join(dir, tt.program), []byte("#!/bin/sh\necho '"+tt.says+"'\n"), 0o755)) //nolint:gosec // it is to be run
+		t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+		_, err := proxy.Driver{}.Provision(t.Context(), drivertest.SpecOn(spec, driver.Order{Mode: "proxy/http", Pairs: 1, With: with{"program": tt.program}}))
+		must.FailLine(t, tt.program, err, "proxy/http is unsupported here", tt.want)
+	}
+}
+
+// A program that Debian has no package of is named with where it is.
+func TestNoEnvoy(t *testing.T) {
+	spec := drivertest.Spec(t, nil)
+	t.Setenv("PATH", t.TempDir())
+	_, err := proxy.Driver{}.Provision(t.Context(), drivertest.SpecOn(spec, driver.Order{Mode: "proxy/http", Pairs: 1, With: with{"program": "envoy"}}))
+	must.FailLine(t, "the error", err, "proxy/http is unsupported here", "envoy is not installed", "install it (github.com/envoyproxy/envoy/releases; ", "or set program: haproxy")
 }
 
 // A proxy that is killed within a trial is named by the path's error, and the trial fails.
@@ -274,7 +294,7 @@ func TestEnginesHTTPProxyKilled(t *testing.T) {
 // Configuration, certificates and keys are readable by root alone, and the sockets with statistics are in the private /run: no
 // proxy listens on a port besides those of the pairs.
 func TestEnginesHTTPSecrets(t *testing.T) {
-	for _, w := range []with{{"tls": "mutual"}, {"tls": "mutual", "program": "nginx"}, {"tls": "mutual", "program": "caddy"}} {
+	for _, w := range []with{{"tls": "mutual"}, {"tls": "mutual", "program": "nginx"}, {"tls": "mutual", "program": "caddy"}, {"tls": "mutual", "program": "envoy"}} {
 		t.Run(w.String(), func(t *testing.T) {
 			s := w.provision(t, 1)
 			facts := map[string]string{}
@@ -299,4 +319,25 @@ func TestEnginesHTTPSecrets(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The administration socket of an Envoy is root's alone, tells how many requests there were, and does nothing else: the proxy cannot be
+// stopped by it, nor its configuration be read.
+func TestEnginesEnvoySocket(t *testing.T) {
+	s := with{"program": "envoy", "placement": "client"}.provision(t, 1)
+	path := filepath.Join("/proc", strconv.Itoa(s.Path.Processes()[0]), "root/run/stats")
+	must.Equal(t, os.FileMode(0o600), must.Get(os.Stat(path))(t).Mode().Perm())
+	status := func(request string) string {
+		c := must.Get(net.Dial("unix", path))(t)
+		defer c.Close()
+		must.Do(t, c.SetDeadline(time.Now().Add(timelimit.Scaled(5*time.Second))))
+		must.Get(io.WriteString(c, request+" HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"))(t)
+		line, _, _ := strings.Cut(string(must.Get(io.ReadAll(c))(t)), "\r\n")
+		return line
+	}
+	must.Equal(t, "HTTP/1.1 200 OK", status("GET /stats?filter=^http[.]route[0-9]+[.]downstream_rq_total$"))
+	for _, request := range []string{"POST /quitquitquit", "GET /config_dump", "POST /logging?level=trace", "POST /reset_counters", "GET /stats", "GET /"} {
+		must.EqualFor(t, request, "HTTP/1.1 403 Forbidden", status(request))
+	}
+	must.Do(t, s.Path.Lost())
 }

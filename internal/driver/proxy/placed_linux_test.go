@@ -247,7 +247,7 @@ func TestPlacedSettings(t *testing.T) {
 	}
 	want := map[string]string{
 		"proxy/l4 program": "haproxy, tare", "proxy/l4 placement": "both, client, server, hop", "proxy/tls program": "haproxy, tare", "proxy/tls placement": "both, hop",
-		"proxy/http program": "haproxy, nginx, caddy", "proxy/http placement": "both, client, server, hop", "proxy/http tls": "off, on, mutual", "proxy/http reuse": "on, off",
+		"proxy/http program": "haproxy, nginx, caddy, envoy", "proxy/http placement": "both, client, server, hop", "proxy/http tls": "off, on, mutual", "proxy/http reuse": "on, off",
 	}
 	must.Equal(t, want, got)
 }

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"encoding/pem"
 	"fmt"
@@ -23,17 +24,25 @@ type installed struct {
 	// flag makes it print its version, after prefix in the first line.
 	flag, prefix string
 	label        string // what that line lacks
-	start        func(p *placedPath, cfg proxyConfig, path string) (placedProxy, error)
+	// parse returns the version in that line, or why it cannot be used; nil: the line is the version.
+	parse func(line string) (string, error)
+	from  string // where it is, if Debian has no package of its name
+	start func(p *placedPath, cfg proxyConfig, path string) (placedProxy, error)
 }
 
 // find finds the program and its version. otherwise is what to do without it.
 func (i installed) find(ctx context.Context, mode, otherwise string) (path, version string, err error) {
 	if path, err = daemon.Find(i.name); err != nil {
-		return "", "", &driver.Unsupported{Mode: mode, Reason: fmt.Sprintf("%s is not installed: %v; install it (Debian: apt-get install %s), or %s", i.name, err, i.name, otherwise)}
+		return "", "", &driver.Unsupported{Mode: mode, Reason: fmt.Sprintf("%s is not installed: %v; install it (%s), or %s", i.name, err, cmp.Or(i.from, "Debian: apt-get install "+i.name), otherwise)}
 	}
 	version, err = daemon.VersionLine(ctx, path, i.flag, i.prefix)
 	if ctx.Err() != nil {
 		return "", "", ctx.Err() // interrupted, which does not tell whether it can be used
+	}
+	if err == nil && i.parse != nil {
+		if version, err = i.parse(version); err != nil {
+			err = fmt.Errorf("read the version of %s: %w", path, err)
+		}
 	}
 	if err != nil {
 		return "", "", &driver.Unsupported{Mode: mode, Reason: fmt.Sprintf("%v; install a current %s, or leave this mode out", err, i.name)}
@@ -57,6 +66,8 @@ func (b build) starter(ctx context.Context, mode string) (startProxy, error) {
 		program, otherwise = nginx(), "set program: "+programHAProxy
 	case programCaddy:
 		program, otherwise = caddy(), "set program: "+programHAProxy
+	case programEnvoy:
+		program, otherwise = envoy(), "set program: "+programHAProxy
 	}
 	path, version, err := program.find(ctx, mode, otherwise)
 	if err != nil {
@@ -135,6 +146,9 @@ func bundle(c *relay.Credentials) string {
 func encode(kind string, der []byte) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
 }
+
+// object is an object of JSON in the configuration of a proxy.
+type object map[string]any
 
 // suite is the TLS cipher suite that installed proxies are given.
 const suite = "TLS_AES_128_GCM_SHA256"

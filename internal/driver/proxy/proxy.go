@@ -1,7 +1,7 @@
 // Package proxy builds modes with proxies between client and server, in the clear or with TLS between
 // them: the shared proxy of each host of a service mesh, a sidecar beside an endpoint, or a proxy on a
 // host between. They forward TCP connections, and are HAProxy or this program, or read each request of
-// HTTP, and are HAProxy, nginx or Caddy.
+// HTTP, and are HAProxy, nginx, Caddy or Envoy.
 package proxy
 
 import (

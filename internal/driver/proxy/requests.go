@@ -1,13 +1,18 @@
 package proxy
 
 import (
+	"bufio"
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"math"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+
+	"tare/internal/version"
 )
 
 // route is how the names of an HAProxy's routes begin.
@@ -116,6 +121,64 @@ func caddyRequests(text string) (n, inFlight uint64, err error) {
 		return 0, 0, fmt.Errorf("caddy does not tell how many requests it handled, but %.80q", text)
 	}
 	return n, inFlight, nil
+}
+
+// envoyPath is the one question that an Envoy's administration endpoint answers: the requests that its routes have received so far.
+const envoyPath = "/stats?filter=^http[.]" + route + "[0-9]+[.]" + envoyCount + "$"
+
+// envoyCount is the name of the count of a route.
+const envoyCount = "downstream_rq_total"
+
+// envoyQuery asks an Envoy.
+const envoyQuery = "GET " + envoyPath + " HTTP/1.1\r\nHost: " + programEnvoy + "\r\nConnection: close\r\n\r\n"
+
+// envoyRequests returns how many requests the routes of an Envoy have received, from its answer to envoyQuery: a line for each
+// route (Envoy's documentation of its administration interface). They are counted when they begin.
+func envoyRequests(text string) (n uint64, err error) {
+	answer, err := http.ReadResponse(bufio.NewReader(strings.NewReader(text)), nil)
+	if err != nil {
+		return 0, fmt.Errorf("read the statistics of Envoy: %w", err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("it answers %s: %.80q", answer.Status, body)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read the statistics of Envoy: %w", err)
+	}
+	found := false
+	for line := range strings.Lines(string(body)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		if !strings.HasPrefix(name, "http."+route) || !strings.HasSuffix(name, "."+envoyCount) {
+			continue
+		}
+		one, err := strconv.ParseUint(value, 10, 63)
+		if err != nil || n+one < n {
+			return 0, fmt.Errorf("the statistics of Envoy have %.40q requests of %.40q", value, name)
+		}
+		n, found = n+one, true
+	}
+	if !found {
+		return 0, errors.New("the statistics of Envoy have no route")
+	}
+	return n, nil
+}
+
+// envoyOldest is the first version whose administration endpoint can be limited to some paths.
+const envoyOldest = "1.37"
+
+// envoyVersion returns the version and the kind of build in the line "PATH  version: COMMIT/1.40.0/Clean/RELEASE/BoringSSL".
+func envoyVersion(line string) (string, error) {
+	_, said, _ := strings.Cut(line, "  version: ")
+	parts := strings.Split(said, "/")
+	if len(parts) != 5 || !version.Known(parts[1]) { //nolint:mnd // as in the line above
+		return "", fmt.Errorf("unexpected output %.80q", line)
+	}
+	if version.Older(parts[1], envoyOldest) {
+		return "", fmt.Errorf("it is %.20s, and must be %s or newer", parts[1], envoyOldest)
+	}
+	return fmt.Sprintf("%s (%s, %s)", parts[1], parts[3], parts[4]), nil
 }
 
 // forwardedFor returns the addresses in X-Forwarded-For fields, of which each proxy has added one to the last.

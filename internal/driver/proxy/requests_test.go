@@ -56,6 +56,41 @@ func TestRequestCounts(t *testing.T) {
 	}
 }
 
+// envoyAnswer has the answer in two chunks, of which the second begins within a number.
+const envoyAnswer = "HTTP/1.1 200 OK\r\ncontent-type: text/plain; charset=UTF-8\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n" +
+	"27\r\nhttp.route0.downstream_rq_total: 120000\r\n2b\r\n0\nhttp.route12.downstream_rq_total: 34\nx: y\r\n0\r\n\r\n"
+
+// Counts are those of all routes, and an answer that does not have them is an error, and never 0.
+func TestEnvoyCounts(t *testing.T) {
+	must.Equal(t, uint64(1_200_034), must.Get(envoyRequests(envoyAnswer))(t))
+	const head = "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n"
+	must.Equal(t, uint64(0), must.Get(envoyRequests(head+"http.route0.downstream_rq_total: 0\n"))(t))
+	for text, want := range map[string]string{
+		"": "read the statistics of Envoy", "http.route0.downstream_rq_total: 3": "read the statistics of Envoy", envoyAnswer[:len(envoyAnswer)-20]: "unexpected EOF",
+		"HTTP/1.1 403 Forbidden\r\nconnection: close\r\n\r\nrequest to path /stats not allowed": "it answers 403 Forbidden: \"request to path /stats not allowed\"",
+		head: "have no route", head + "http.admin.downstream_rq_total: 3\n": "have no route", head + "http.route0.downstream_rq_active: 3\n": "have no route",
+		head + "http.route0.downstream_rq_total: -3\n":                                     "have \"-3\" requests of",
+		head + "http.route0.downstream_rq_total\n":                                         "have \"\" requests of",
+		head + strings.Repeat("http.route0.downstream_rq_total: 9223372036854775807\n", 3): "have \"9223372036854775807\" requests of",
+	} {
+		_, err := envoyRequests(text)
+		must.FailLine(t, text, err, want)
+	}
+}
+
+// A version has its kind of build with it; one that is too old, and another program, are refused by name.
+func TestEnvoyVersion(t *testing.T) {
+	must.Equal(t, "1.40.0 (RELEASE, BoringSSL)", must.Get(envoyVersion("/a b/envoy  version: 9e5580933739775e8bce696a57a2e1bc99368f23/1.40.0/Clean/RELEASE/BoringSSL"))(t))
+	for line, want := range map[string]string{
+		"envoy  version: 9e55/1.36.2/Clean/RELEASE/BoringSSL": "it is 1.36.2, and must be 1.37 or newer",
+		"something else": "unexpected output \"something else\"", "": "unexpected output", "envoy  version: 9e55/new/Clean/RELEASE/BoringSSL": "unexpected output",
+		"envoy  version: 1.40.0": "unexpected output",
+	} {
+		_, err := envoyVersion(line)
+		must.FailLine(t, line, err, want)
+	}
+}
+
 func TestHAProxyPID(t *testing.T) {
 	must.Equal(t, 12433, must.Get(haproxyPID("Name: HAProxy\nNbthread: 2\nPid: 12433\nUptime: 0d\n"))(t))
 	for _, text := range []string{"", "Pid: \n", "Pid: -4\n", "Unknown command\nPid 3\n"} {
@@ -69,6 +104,7 @@ func FuzzRequestCounts(f *testing.F) {
 	f.Add(haproxyAnswer)
 	f.Add(nginxAnswer)
 	f.Add(caddyAnswer)
+	f.Add(envoyAnswer)
 	f.Add("# pxname,req_tot\nroute,9223372036854775807\nroute,9223372036854775807\nroute,9223372036854775807\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		n, err := haproxyRequests(text)
@@ -80,6 +116,9 @@ func FuzzRequestCounts(f *testing.F) {
 		}
 		if n, inFlight, err := caddyRequests(text); err == nil && n+inFlight > 0 && !strings.Contains(text, "server=\""+route) {
 			t.Errorf("%q has %d requests, %d of them in progress", text, n, inFlight)
+		}
+		if n, err := envoyRequests(text); err == nil && (n >= 1<<63 || !strings.Contains(text, "HTTP/")) {
+			t.Errorf("%q has %d requests", text, n)
 		}
 		if n, err := nginxRequests(text); err == nil && (n == 0 || !strings.Contains(text, "requests\n")) {
 			t.Errorf("%q has %d requests", text, n)

@@ -24,6 +24,7 @@ const (
 	programHAProxy = "haproxy"
 	programNginx   = "nginx"
 	programCaddy   = "caddy"
+	programEnvoy   = "envoy"
 	programOwn     = "tare"
 )
 
@@ -69,7 +70,7 @@ func httpSettings() []driver.OwnSetting {
 		return ""
 	}
 	return []driver.OwnSetting{
-		oneOf(settingProgram, "the proxy: HAProxy, nginx or Caddy", programHAProxy, programNginx, programCaddy),
+		oneOf(settingProgram, "the proxy: HAProxy, nginx, Caddy or Envoy", programHAProxy, programNginx, programCaddy, programEnvoy),
 		oneOf(settingPlacement, placementTitle, placements()...),
 		tls,
 		oneOf(settingReuse, "whether a proxy keeps connections to the next hop and shares them, or opens one for each request", study.On, study.Off),
@@ -124,6 +125,8 @@ func cannotRead(w study.Workload, _ traffic.Spec, with map[string]string) string
 		return "nginx speaks HTTP/1.1 to servers; use program: " + programHAProxy
 	case w.Event == proxyReload && program == programCaddy:
 		return "Caddy reloads within one process, which no new worker shows; use program: " + programHAProxy
+	case w.Event == proxyReload && program == programEnvoy:
+		return "Envoy has no signal that makes it reload its configuration; use program: " + programHAProxy
 	}
 	return ""
 }

@@ -34,7 +34,7 @@ func TestConflict(t *testing.T) {
 
 // Each workload passes, or there is a reason why it does not.
 func TestCannotRead(t *testing.T) {
-	nginx, caddy := map[string]string{settingProgram: programNginx}, map[string]string{settingProgram: programCaddy}
+	nginx, caddy, envoy := map[string]string{settingProgram: programNginx}, map[string]string{settingProgram: programCaddy}, map[string]string{settingProgram: programEnvoy}
 	for _, tt := range []struct {
 		w    study.Workload
 		with map[string]string
@@ -47,6 +47,8 @@ func TestCannotRead(t *testing.T) {
 		{study.Workload{Kind: "grpc"}, caddy, ""},
 		{study.Workload{Kind: "http", Event: proxyReload}, nginx, ""},
 		{study.Workload{Kind: "http", Event: proxyReload}, caddy, "Caddy reloads within one process"},
+		{study.Workload{Kind: "http2"}, envoy, ""},
+		{study.Workload{Kind: "http", Event: proxyReload}, envoy, "Envoy has no signal that makes it reload its configuration; use program: haproxy"},
 		{study.Workload{Kind: "http", TLS: study.On}, nil, "it is in TLS from client to server"},
 		{study.Workload{Kind: "grpc", Streaming: study.Bidi}, nil, "each of its calls is one request with many messages"},
 		{study.Workload{Kind: "http", Tool: "wrk"}, nil, "an external tool does not count"},

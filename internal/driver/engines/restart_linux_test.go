@@ -67,7 +67,7 @@ func restarts(t *testing.T, mode string, asked study.Engine) {
 	must.Fail(t, e.Happened(r.Before, kept), "the rules of port 5201 translated 0 connections, and processes of host b accepted")
 	must.Do(t, r.Undo(t.Context()))
 	seen := r.Client.Window.Event
-	if seen == nil || seen.Due != 4800 || seen.Gap <= 0 {
+	if seen == nil || seen.Due != r.Due || seen.Gap <= 0 {
 		t.Fatalf("%+v", seen)
 	}
 	t.Logf("a gap of %.3g s, from %.3g s to %.3g s, %d of %d answered, %v", seen.Gap, seen.Began, seen.Ended, seen.Answered, seen.Due, seen.Failed)

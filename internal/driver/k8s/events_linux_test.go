@@ -34,7 +34,7 @@ func checkReplaced(t *testing.T, s *drivertest.Setup) {
 	if s.Proof(t, r.Counters, []driver.Carried{driver.CarriedBy(r.Client, r.Server)}) == nil {
 		t.Error("the path is proven for the first server alone")
 	}
-	if seen := r.Client.Window.Event; seen == nil || seen.Due != 200*int64(eventWindow/time.Second) || seen.Gap <= 0 {
+	if seen := r.Client.Window.Event; seen == nil || seen.Due != r.Due || seen.Gap <= 0 {
 		t.Errorf("%+v", seen)
 	}
 	_, _, err := s.Trial(t, drivertest.Params("http"), false)

@@ -61,7 +61,7 @@ func replacedWithin(t *testing.T, s *drivertest.Setup, p traffic.Params, ipv6 bo
 		t.Error("the path is proven for the servers in the other order")
 	}
 	seen := r.Client.Window.Event
-	if seen == nil || seen.Due != 1200 || seen.Gap <= 0 || (seen.Lost == nil) != (p.KeepAlive == study.Off) {
+	if seen == nil || seen.Due != r.Due || seen.Gap <= 0 || (seen.Lost == nil) != (p.KeepAlive == study.Off) {
 		t.Fatalf("%+v", seen)
 	}
 	if seen.Lost != nil && *seen.Lost < 8 {

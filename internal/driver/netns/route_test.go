@@ -3,8 +3,10 @@
 package netns_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"tare/internal/driver"
 	"tare/internal/driver/netns"
@@ -42,4 +44,25 @@ func TestLinkLost(t *testing.T) {
 	}
 	_, err := drivertest.Provision(t, netns.Driver{}, "netns/routed", nil).Path.EventNamed(driver.LinkLost)
 	must.Fail(t, err, "it has no event link_lost, only link_down, policy_added")
+}
+
+// An event that takes longer than the trial in which it is made is undone, and made again in a longer one: how fast this machine is does not
+// decide a test.
+func TestLinkLostLate(t *testing.T) {
+	t.Parallel()
+	s := drivertest.Provision(t, netns.Driver{}, "host", nil)
+	e := must.Get(s.Path.EventNamed(driver.LinkLost))(t)
+	const window = time.Second
+	do, made := e.Do, 0
+	e.Do = func(ctx context.Context) (func(context.Context) error, error) {
+		if made++; made == 1 {
+			time.Sleep(window)
+		}
+		return do(ctx)
+	}
+	before := must.Get(s.Path.Snapshot(t.Context()))(t)
+	r := s.TrialWithEvent(t, e, drivertest.Params("http"), window, false)
+	must.True(t, made > 1 && r.Due >= 400 && r.Client.Window.Event.Due == r.Due, "made %d times, of %d requests %+v", made, r.Due, r.Client.Window.Event)
+	must.True(t, r.Counters["a/eth0.tx_bytes"] > before["a/eth0.tx_bytes"], "the counters are of before the first trial")
+	must.Do(t, r.Undo(t.Context()))
 }

@@ -55,7 +55,7 @@ func reloadWithin(t *testing.T, s *drivertest.Setup, p traffic.Params) {
 	must.Do(t, r.Undo(t.Context()))
 	must.Do(t, s.Proof(t, r.Counters, []driver.Carried{driver.CarriedBy(r.Client, r.Server)}))
 	seen := r.Client.Window.Event
-	if seen == nil || seen.Due != 2000 || seen.Gap <= 0 || seen.Lost == nil {
+	if seen == nil || seen.Due != r.Due || seen.Gap <= 0 || seen.Lost == nil {
 		t.Fatalf("%+v", seen)
 	}
 	failed := int64(0)

@@ -19,21 +19,55 @@ import (
 // EventTrial is a trial of the first pair in which an event has happened, and was not undone.
 type EventTrial struct {
 	*agent.Trial
+	Due            int64 // requests of the schedule in its window
 	Client, Server traffic.Report
 	Counters       driver.Counters // of the path, before the trial
 	Before, After  driver.Counters // of the event's State
 	Undo           func(context.Context) error
 }
 
+// eventRate is how many requests per second a trial with an event has.
+const eventRate = 200
+
+// mostDoublings is how often the window of a trial is doubled that its event has outlasted.
+const mostDoublings = 5
+
 // TrialWithEvent makes an event a third of the window's length after requests are answered, with 8 flows and 200 requests/s. In endpoint_replaced the server of
-// the second pair takes the place of the first one.
-func (s *Setup) TrialWithEvent(t *testing.T, e driver.Event, p traffic.Params, window time.Duration, ipv6 bool) (r EventTrial) {
+// the second pair takes the place of the first one. Where this machine takes so long that the window ends before the event does, the event is undone, and
+// made again in a window of twice the length.
+func (s *Setup) TrialWithEvent(t *testing.T, e driver.Event, p traffic.Params, window time.Duration, ipv6 bool) EventTrial {
+	t.Helper()
+	for doublings := 0; ; doublings++ {
+		r, err := s.trialWithEvent(t, e, p, window, ipv6)
+		if err == nil {
+			r.After = must.Get(e.State(t.Context()))(t)
+			must.Do(t, e.Happened(r.Before, r.After))
+			return r
+		}
+		if !outlasted(err) || doublings == mostDoublings {
+			t.Fatal(err)
+		}
+		t.Logf("a window of %s: %v", window, err)
+		must.Do(t, r.Undo(t.Context()))
+		window *= 2
+	}
+}
+
+// outlasted reports whether a trial has failed because its window has ended before its event did.
+func outlasted(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "the event had not happened when the trial ended") || strings.Contains(text, "which is not within the timed window")
+}
+
+// trialWithEvent is one trial, with the error of the trial itself. What the event did is in r also then.
+func (s *Setup) trialWithEvent(t *testing.T, e driver.Event, p traffic.Params, window time.Duration, ipv6 bool) (r EventTrial, err error) {
 	t.Helper()
 	r.Counters = s.Snapshot(t)
 	listen, dial, err := s.Path.Pairs[0].Server.Reach(ipv6)
 	must.Do(t, err)
 	p.Host = s.Path.Pairs[0].Server.HostFor(p.Kind)
-	p.Streams, p.TransactionRate, p.Event, p.Warmup, p.Duration = 8, 200, e.Name, 200*time.Millisecond, window
+	p.Streams, p.TransactionRate, p.Event, p.Warmup, p.Duration = 8, eventRate, e.Name, 200*time.Millisecond, window
+	r.Due = int64(window * eventRate / time.Second)
 	client, server := p, p
 	client.Address, server.Address = dial.String(), listen.String()
 	client.Progress = traffic.MinProgressInterval
@@ -65,12 +99,13 @@ func (s *Setup) TrialWithEvent(t *testing.T, e driver.Event, p traffic.Params, w
 		}
 		return err
 	}
-	made := make(chan error, 1)
+	made, told := make(chan error, 1), make(chan error, 1) // what the event itself returns, and what the trial's agents do
 	go func() {
 		select {
 		case <-answered:
 		case <-ended:
-			made <- errors.New("the trial ended without progress")
+			made <- nil // the error of the trial tells
+			told <- errors.New("the trial ended without progress")
 			return
 		}
 		time.Sleep(window / 3)
@@ -78,18 +113,20 @@ func (s *Setup) TrialWithEvent(t *testing.T, e driver.Event, p traffic.Params, w
 		if e.Prepare != nil {
 			err = step(e.Prepare)
 		}
-		err = errors.Join(err, r.Event(t.Context(), false))
+		began := r.Event(t.Context(), false)
 		if err == nil {
 			err = step(e.Do)
 		}
-		made <- errors.Join(err, replace(t.Context()), r.Event(t.Context(), true))
+		made <- err
+		told <- errors.Join(began, replace(t.Context()), r.Event(t.Context(), true))
 	}()
 	r.Client, r.Server, err = r.Run(t.Context())
 	close(ended)
-	must.Do(t, errors.Join(err, <-made))
-	r.After = must.Get(e.State(t.Context()))(t)
-	must.Do(t, e.Happened(r.Before, r.After))
-	return r
+	must.Do(must.Named(t, "make the event "+e.Name), <-made)
+	if last := <-told; err == nil { // an agent whose trial has failed refuses what it is told
+		err = last
+	}
+	return r, err
 }
 
 // CheckRouteChange makes the event route_change in a trial of http. While requests are in progress, what the client's host sends to the
@@ -123,7 +160,7 @@ func (s *Setup) checkMoved(t *testing.T, e driver.Event, r EventTrial, ipv6 bool
 		whole[of] += r.After[from] - r.Before[from]
 	}
 	must.Do(t, s.Path.Prove(r.Counters, whole, carried))
-	if seen := r.Client.Window.Event; seen == nil || seen.Due != 1200 || seen.Gap <= 0 {
+	if seen := r.Client.Window.Event; seen == nil || seen.Due != r.Due || seen.Gap <= 0 {
 		t.Fatalf("%+v", seen)
 	}
 	_, _, err := s.Trial(t, Params("http"), ipv6)

@@ -85,6 +85,8 @@ func (r *run) resume() {
 // whole executes the run and records its result.
 func (r *run) whole(ctx context.Context) (result.Run, error) {
 	err := r.execute(ctx)
+	// After the last trial there is nothing to interrupt: a run whose trials all ended is complete.
+	interrupted := err != nil && ctx.Err() != nil
 	down := errors.Join(r.teardown(), r.observer.Close())
 	if other, ok := errors.AsType[*OtherExperimentError](err); ok {
 		other.Cleanup = errors.Join(r.cfg.Dir.WithdrawSession(), down)
@@ -93,7 +95,7 @@ func (r *run) whole(ctx context.Context) (result.Run, error) {
 		return r.out, other
 	}
 	switch {
-	case ctx.Err() != nil:
+	case interrupted:
 		r.out.Status, err = result.RunInterrupted, nil
 	case err != nil:
 		r.out.Status = result.RunFailed

@@ -34,6 +34,7 @@ type scripted struct {
 	lost    func(mode string, nth int) error
 	facts   func(mode string, nth int) []result.Fact
 	on      func(live.Event)
+	closing func() // called when a set-up is closed
 
 	interrupt    func() // ends the run, while it runs
 	events       events
@@ -111,6 +112,9 @@ func (s *scripted) Provision(ctx context.Context, o driver.Order) (*driver.Path,
 				s.mu.Lock()
 				defer s.mu.Unlock()
 				s.closed[o.Name]++
+				if s.closing != nil {
+					s.closing()
+				}
 			})
 			return nil
 		},

@@ -112,6 +112,22 @@ func TestResumedStopsSettled(t *testing.T) {
 	}
 }
 
+// A run that is told to end when its last trial has ended, while its modes are removed, is complete; and one that had failed by then has failed.
+func TestInterruptedAfterTheLastTrial(t *testing.T) {
+	s := scriptOf("host")
+	s.closing = func() { s.interrupt() }
+	must.Do(t, s.runs(t))
+	must.True(t, s.run.Status == result.RunComplete && s.run.Trials.OK == 2 && s.run.Stopping.Reason == result.StopFixed, "status %s, %v, stopping %+v", s.run.Status, s.told(), s.run.Stopping)
+
+	s = scriptOf("elsewhere")
+	s.on = func(e live.Event) {
+		if _, ends := e.(live.ModeSettled); ends {
+			s.interrupt()
+		}
+	}
+	must.True(t, s.runs(t) == nil && s.run.Status == result.RunInterrupted, "status %s", s.run.Status)
+}
+
 // Modes that are made again for every second block have half as many set-ups as blocks, and these are what the run waits for.
 func TestStopWaitsForSetups(t *testing.T) {
 	blocks := func(every int) int {

@@ -11,8 +11,10 @@ import (
 	"testing"
 
 	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
 
 	"tare/internal/result"
+	"tare/internal/store"
 	"tare/internal/testkit/must"
 	"tare/internal/testkit/synthetic"
 )
@@ -102,6 +104,34 @@ func TestEndsInOrder(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Whoever reads the results may read nothing: a run that has nothing left but to print them ends when it is told to. It is complete.
+func TestEndsWhilePrinting(t *testing.T) {
+	t.Parallel()
+	needRoot(t)
+	dir := studyIn(t, shortStudy())
+	out := filepath.Join(dir, "run")
+	r, w := must.Get2(os.Pipe())(t)
+	defer r.Close()
+	must.Get(unix.FcntlInt(w.Fd(), unix.F_SETPIPE_SZ, 4096))(t)
+	var words strings.Builder
+	cmd := tareIn(dir, "run", "study.yaml", "--out", out, "--quiet", "--json")
+	cmd.Stdout, cmd.Stderr = w, &words
+	must.Do(t, cmd.Start())
+	w.Close()
+	t.Cleanup(func() {
+		if cmd.ProcessState == nil {
+			_ = cmd.Process.Kill()
+		}
+	})
+	until(t, "a full pipe", func() bool { return must.Get(unix.IoctlGetInt(int(r.Fd()), unix.TIOCINQ))(t) > 0 })
+	must.Do(t, cmd.Process.Signal(syscall.SIGTERM))
+	must.EqualFor(t, words.String(), 130, ended(t, cmd))
+	must.Equal(t, "tare: interrupted while the results were printed; they are in "+out+"; tare report "+out+" prints them\n", words.String())
+	run := readRun(t, out)
+	must.True(t, run.Status == result.RunComplete && run.Trials.OK == 8 && left(t, run.ID) == nil, "status %s, trials %+v, left %v", run.Status, run.Trials, left(t, run.ID))
+	must.Do(t, must.Err(os.Stat(filepath.Join(out, store.PageFile))))
 }
 
 // A run below nohup goes on after its terminal is closed.

@@ -119,12 +119,14 @@ func (r *tested) checkEnd(f fault, code int, tooLate bool) {
 	switch {
 	case tooLate: // as without the fault
 	case r.terminal && written.Status == result.RunComplete:
-		want = []int{0, 1} // 1: it could not show what it had measured
+		want = []int{0, 1, 130} // 1: it could not show what it had measured
 	case f.end == killed:
 		return
 	case written.Status == result.RunInterrupted:
 		want = []int{130}
-	case f.end == interrupted && written.Status != result.RunComplete:
+	case f.end == interrupted && written.Status == result.RunComplete:
+		want = []int{0, 130} // 130: it was told after the last trial
+	case f.end == interrupted:
 		want = nil // it did not end in order
 	case f.end == byItself && written.Status == result.RunComplete && written.Trials.OK == 0:
 		want = []int{1, 3}

@@ -81,25 +81,62 @@ func File(w any) (f *os.File, ok bool) {
 // because nobody reads its output any more. What it has created is then removed in order. Until
 // stop is called, further signals have no effect.
 func (s Streams) Ending(ctx context.Context) (_ context.Context, stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	ends := []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT}
-	if !signal.Ignored(syscall.SIGHUP) { // as nohup wants it
-		ends = append(ends, syscall.SIGHUP)
-	}
-	ctx, deaf := signal.NotifyContext(ctx, ends...)
+	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, deaf := signal.NotifyContext(ctx, ends()...)
 	// A signal for a failed write would end the program at once. Nobody receives it, because any
 	// pipe or socket can be its reason: the error of the write tells which. It stays so until the
 	// end of the program, which may still have to print.
 	signal.Notify(make(chan os.Signal, 1), writeSignals()...)
 	for _, w := range []io.Writer{s.Stdout, s.Stderr} {
 		if out, ok := Raw(w).(*output); ok {
-			tell := func() { cancel() }
+			tell := func() { cancel(errUnread) }
 			out.broken.Store(&tell)
 		}
 	}
 	return ctx, func() {
 		deaf()
-		cancel()
+		cancel(nil)
+	}
+}
+
+// ends are the signals that tell the program to end.
+func ends() []os.Signal {
+	all := []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT}
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup wants it
+		all = append(all, syscall.SIGHUP)
+	}
+	return all
+}
+
+// errUnread is why a context of Ending is cancelled if it was no signal.
+var errUnread = errors.New("nobody reads the output any more")
+
+// Signalled reports whether a context of Ending was cancelled by a signal.
+func Signalled(ctx context.Context) bool {
+	return ctx.Err() != nil && !errors.Is(context.Cause(ctx), errUnread)
+}
+
+// LastSignals returns a context that a signal to end cancels from now on, for a program that has nothing left to do but to print: Printed
+// ends with it. stop gives signals back to what received them before.
+func LastSignals(background context.Context) (_ context.Context, stop func()) {
+	return signal.NotifyContext(background, ends()...)
+}
+
+// Printed calls print, which only writes to stdout, and returns its error. After a signal to end it does not wait for a reader who does
+// not read: it then returns false, and print goes on until the program ends.
+func Printed(ended context.Context, print func() error) (bool, error) {
+	done := make(chan error, 1)
+	go func() { done <- print() }()
+	select {
+	case err := <-done:
+		return true, err
+	case <-ended.Done():
+	}
+	select {
+	case err := <-done:
+		return true, err
+	default:
+		return false, nil
 	}
 }
 

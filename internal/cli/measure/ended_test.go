@@ -20,14 +20,15 @@ func TestExitOfARun(t *testing.T) {
 		code int
 		want string // of the error or of what is printed
 	}{
-		"complete":    {result.Run{Status: result.RunComplete, Trials: result.Tally{OK: 4}}, nil, 0, ""},
-		"all invalid": {result.Run{Status: result.RunFailed, Noisy: "load", Trials: result.Tally{Invalid: 4}}, nothing, command.ExitUnfit, "host tcp_rr in block 1: other programs; stop other programs"},
-		"all void":    {result.Run{Status: result.RunFailed, Trials: result.Tally{Failed: 2}}, fmt.Errorf("%w: host is void: no proof", runner.ErrNothing), command.ExitEnvironment, "host is void: no proof"},
-		"too noisy":   {result.Run{Status: result.RunComplete, Noisy: "load", Trials: result.Tally{OK: 4, Invalid: 4}}, nil, command.ExitUnfit, "too noisy to judge: load"},
-		"interrupted": {result.Run{Status: result.RunInterrupted, Trials: result.Tally{Invalid: 1}}, nil, command.ExitInterrupted, "tare run --resume"},
+		"complete":             {result.Run{Status: result.RunComplete, Trials: result.Tally{OK: 4}}, nil, 0, ""},
+		"all invalid":          {result.Run{Status: result.RunFailed, Noisy: "load", Trials: result.Tally{Invalid: 4}}, nothing, command.ExitUnfit, "host tcp_rr in block 1: other programs; stop other programs"},
+		"all void":             {result.Run{Status: result.RunFailed, Trials: result.Tally{Failed: 2}}, fmt.Errorf("%w: host is void: no proof", runner.ErrNothing), command.ExitEnvironment, "host is void: no proof"},
+		"too noisy":            {result.Run{Status: result.RunComplete, Noisy: "load", Trials: result.Tally{OK: 4, Invalid: 4}}, nil, command.ExitUnfit, "too noisy to judge: load"},
+		"signalled at the end": {result.Run{Status: result.RunComplete, Trials: result.Tally{OK: 4}}, nil, command.ExitInterrupted, "interrupted after the last trial; the run in dir is complete"},
+		"interrupted":          {result.Run{Status: result.RunInterrupted, Trials: result.Tally{Invalid: 1}}, nil, command.ExitInterrupted, "tare run --resume"},
 	} {
 		var said bytes.Buffer
-		err := commands{Streams: command.Streams{Stderr: &said}}.ended(c.run, c.err, "dir")
+		err := commands{Streams: command.Streams{Stderr: &said}}.ended(c.run, c.err, "dir", name == "signalled at the end")
 		if err != nil {
 			said.WriteString(err.Error())
 		}

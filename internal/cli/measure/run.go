@@ -179,6 +179,9 @@ func (a commands) execute(ctx context.Context, s study.Study, dir *store.Dir, do
 		Study: s, RunID: id.ID, Machines: machines, Drivers: a.hosts.Target.Drivers, Dir: dir, Build: a.runs.Build,
 		Listener: view.Listener, Progress: view.progress, Resumed: done, Force: f.force,
 	})
+	last, stop := command.LastSignals(context.WithoutCancel(ctx))
+	defer stop()
+	signalled := command.Signalled(ctx)
 	view.close() // the table comes in its place
 	if other, ok := errors.AsType[*runner.OtherExperimentError](err); ok {
 		return command.Usage(errors.Join(rundir.Mixing(dir.Path(), other.Apart), other.Cleanup))
@@ -186,7 +189,7 @@ func (a commands) execute(ctx context.Context, s study.Study, dir *store.Dir, do
 	if err != nil && !errors.Is(err, runner.ErrNothing) {
 		return err
 	}
-	published := a.publish(dir, f)
+	published := a.publish(last, dir, f)
 	if published != nil && !a.Unread(published) {
 		rerr := errors.Join(err, published)
 		if run.Status == result.RunInterrupted { // often because nobody reads the output
@@ -194,7 +197,7 @@ func (a commands) execute(ctx context.Context, s study.Study, dir *store.Dir, do
 		}
 		return rerr
 	}
-	if err := a.ended(run, err, dir.Path()); err != nil {
+	if err := a.ended(run, err, dir.Path(), signalled); err != nil {
 		return err
 	}
 	if f.claims && published == nil {
@@ -203,8 +206,9 @@ func (a commands) execute(ctx context.Context, s study.Study, dir *store.Dir, do
 	return published
 }
 
-// ended is the error of a run that was recorded in a directory, with its exit code, from the error that it ended with.
-func (a commands) ended(run result.Run, err error, dir string) error {
+// ended is the error of a run that was recorded in a directory, with its exit code, from the error that it ended with. A signal that came
+// after the last trial has changed nothing of the run.
+func (a commands) ended(run result.Run, err error, dir string, signalled bool) error {
 	switch {
 	case run.Status == result.RunInterrupted:
 		fmt.Fprintf(a.Stderr, "tare: interrupted; results so far are in %s; tare run --resume %s continues\n", dir, command.Quote(dir))
@@ -213,6 +217,9 @@ func (a commands) ended(run result.Run, err error, dir string) error {
 		return command.WithCode(command.ExitUnfit, fmt.Errorf("%w; stop other programs, or allow them (invalid: {others: off, steal: off} in the study), then run again; the trials are in %s", err, dir))
 	case err != nil:
 		return command.Environment(err)
+	case signalled:
+		fmt.Fprintf(a.Stderr, "tare: interrupted after the last trial; the run in %s is complete\n", dir)
+		return command.WithCode(command.ExitInterrupted, command.ErrSilent)
 	case run.Noisy != "":
 		fmt.Fprintf(a.Stderr, "tare: measured, but too noisy to judge: %s; stop other programs, or allow them (invalid: {others: off, steal: off} in the study), then run again; the results are in %s\n",
 			run.Noisy, dir)
@@ -221,8 +228,8 @@ func (a commands) ended(run result.Run, err error, dir string) error {
 	return nil
 }
 
-// publish writes the reports of a run and prints one.
-func (a commands) publish(dir *store.Dir, f runFlags) error {
+// publish writes the reports of a run and prints one, unless a signal comes first.
+func (a commands) publish(last context.Context, dir *store.Dir, f runFlags) error {
 	in, err := a.runs.Input(dir)
 	if err != nil {
 		return err
@@ -234,6 +241,15 @@ func (a commands) publish(dir *store.Dir, f runFlags) error {
 	if err := rundir.WriteReports(dir, prepared); err != nil {
 		return err
 	}
+	whole, err := command.Printed(last, func() error { return a.print(dir, prepared, in.Run, f) })
+	if !whole {
+		return command.WithCode(command.ExitInterrupted, fmt.Errorf("interrupted while the results were printed; they are in %s; tare report %[1]s prints them", command.Quote(dir.Path())))
+	}
+	return err
+}
+
+// print prints the report of a run as the flags want it.
+func (a commands) print(dir *store.Dir, prepared report.Prepared, run result.Run, f runFlags) error {
 	if !f.json {
 		err := rundir.ShownFlags{Full: f.verbose, Quiet: f.quiet, Claims: f.claims}.Table(a.Streams, prepared, dir.Path())
 		if err == nil && f.archive {
@@ -241,7 +257,7 @@ func (a commands) publish(dir *store.Dir, f runFlags) error {
 		}
 		return err
 	}
-	text, err := store.EncodeRun(in.Run)
+	text, err := store.EncodeRun(run)
 	if err != nil {
 		return fmt.Errorf("print run.json: %w", err)
 	}

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -25,8 +26,10 @@ const bestTries = 3
 
 // try measures the settings that could help a mode, then pairs of the best, and ranks them.
 func (a commands) try(c *cobra.Command, m driver.Mode, flagged study.Target, f runFlags) error {
+	ctx, stop := a.Ending(c.Context()) // between the two runs, too
+	defer stop()
 	tries := why.Tries(m)
-	ranked, err := a.tryAll(c, m, tries, flagged, f)
+	ranked, err := a.tryAll(ctx, c, m, tries, flagged, f)
 	if err != nil {
 		return err
 	}
@@ -40,7 +43,7 @@ func (a commands) try(c *cobra.Command, m driver.Mode, flagged study.Target, f r
 	}
 	fmt.Fprintln(a.Stderr, "tare: now the best of them in pairs")
 	a.hosts = a.hosts.On(flagged, hosts.Options{AllowSwarm: f.Yes, Modes: []string{m.ID}})
-	pairs, err := a.tryAll(c, m, best, flagged, f)
+	pairs, err := a.tryAll(ctx, c, m, best, flagged, f)
 	concludeTries(a.Stdout, m.ID, slices.Concat(ranked, pairs))
 	return err
 }
@@ -78,7 +81,7 @@ type triedSetting struct {
 
 // tryAll measures tries in one run and prints their ranking. It returns those that have values,
 // the best first.
-func (a commands) tryAll(c *cobra.Command, m driver.Mode, tries []why.Try, flagged study.Target, f runFlags) ([]triedSetting, error) {
+func (a commands) tryAll(ctx context.Context, c *cobra.Command, m driver.Mode, tries []why.Try, flagged study.Target, f runFlags) ([]triedSetting, error) {
 	s, err := why.TryStudy(m, tries)
 	if err != nil {
 		return nil, command.Usage(err)
@@ -87,7 +90,7 @@ func (a commands) tryAll(c *cobra.Command, m driver.Mode, tries []why.Try, flagg
 	if err != nil {
 		return nil, command.Usage(err)
 	}
-	dir, err := a.measure(c.Context(), s, f)
+	dir, err := a.measure(ctx, s, f)
 	if err != nil {
 		return nil, err
 	}

@@ -51,6 +51,22 @@ func TestEightFaults(t *testing.T) {
 	tryAll(t, cases, "-v")
 }
 
+// A run that is held goes no further than two lines, until it is released.
+func TestHeldRun(t *testing.T) {
+	r := &tested{t: t, home: t.TempDir(), holdAt: 2, before: []string{"sh", "-c", "for i in 1 2 3 4 5 6 7; do echo 'block 1/7 trial of host' >&2; done"}}
+	r.start()
+	must.True(t, r.until(func() bool { return r.steps() >= 2 }), "it printed:\n%s", r.stderr())
+	time.Sleep(50 * time.Millisecond)
+	select {
+	case <-r.ended:
+		t.Error("it has ended")
+	default:
+	}
+	must.Equal(t, 2, r.steps())
+	r.release()
+	must.Equal(t, []int{0, 7}, []int{r.wait(), r.steps()})
+}
+
 // tryAll tries the cases, or only the one that a flag asks for, and prints what became of them. The flags repeat
 // choose the same cases.
 func tryAll(t *testing.T, cases []attempt, repeat string) {
@@ -79,7 +95,7 @@ type attempt struct {
 	group group
 	mode  string
 	seed  uint64
-	after int // the step that it waits for, before the last; 0: it and a delay are random, and the run may end before
+	after int // the step at which the run is held until the fault is there; 0: it and a delay are random, and the run may end before
 }
 
 // casesOf chooses the faults to try. Every kind comes equally often, with its groups of modes
@@ -181,7 +197,7 @@ func (h *harness) try(t *testing.T, i int, c attempt) (out outcome) {
 	before := take(t)
 	after, delay := r.rng.IntN(ref.steps), r.between(0, 400*time.Millisecond)
 	if c.after > 0 {
-		after, delay = c.after, 0
+		after, delay, r.holdAt = c.after, 0, c.after
 	}
 	if c.fault.end == interrupted {
 		// A program ends in order from the moment on in which it asked for the signals.
@@ -198,6 +214,7 @@ func (h *harness) try(t *testing.T, i int, c attempt) (out outcome) {
 	had := r.told()
 	out.finished = strings.Count(string(had), "\n")
 	err := c.fault.inject(r)
+	r.release()
 	out.late = errors.Is(err, errTooLate)
 	if err != nil && (!out.late || c.after > 0) {
 		t.Errorf("the fault failed: %v", err)

@@ -39,6 +39,7 @@ type tested struct {
 	namespaces uintptr  // new ones that it is in, as flags of clone
 	terminal   bool     // the program has a terminal of its own
 	ptmx       *os.File // the other end of the terminal
+	holdAt     int      // the step at which the program is held until release; 0: never
 	cmd        *exec.Cmd
 	undo       []func() error // what ends the fault, after the program has ended
 
@@ -46,6 +47,7 @@ type tested struct {
 	lines  []string
 	stdout bytes.Buffer
 	ended  chan struct{} // closed when it has ended and all its lines are read
+	held   chan struct{} // closed by release
 }
 
 // args are those of a disturbed run: verbose, so that its steps can be seen.
@@ -66,14 +68,14 @@ func (r *tested) start(args ...string) {
 	if len(r.before) == 0 {
 		r.cmd.Args[0] = "tare"
 	}
-	r.lines, r.ended = nil, make(chan struct{})
+	r.lines, r.ended, r.held = nil, make(chan struct{}), make(chan struct{})
 	r.stdout.Reset()
 	var from *os.File
 	if r.terminal {
 		from = r.openTerminal()
 	} else {
 		r.cmd.Stdout = &r.stdout
-		out, in := must.Get2(os.Pipe())(r.t)
+		out, in := r.pipe()
 		r.cmd.Stderr, from = in, out
 		defer in.Close()
 	}
@@ -117,14 +119,34 @@ func (r *tested) openTerminal() *os.File {
 	return ptmx
 }
 
+// pipe is what the program prints its lines to. If it is to be held, the pipe has room for one line: whoever writes the next one waits for the
+// reader, so that the run cannot end before its fault, however seldom this test gets a CPU.
+func (r *tested) pipe() (out, in *os.File) {
+	r.t.Helper()
+	if r.holdAt == 0 {
+		return must.Get2(os.Pipe())(r.t)
+	}
+	var ends [2]int
+	must.Do(r.t, unix.Pipe2(ends[:], unix.O_CLOEXEC|unix.O_DIRECT)) // a page for each write
+	must.Get(unix.FcntlInt(uintptr(ends[1]), unix.F_SETPIPE_SZ, os.Getpagesize()))(r.t)
+	return os.NewFile(uintptr(ends[0]), "stderr"), os.NewFile(uintptr(ends[1]), "stderr")
+}
+
 func (r *tested) read(from io.ReadCloser) {
 	defer from.Close()
+	held := r.held
 	for in := bufio.NewScanner(from); in.Scan(); {
 		r.mu.Lock()
 		r.lines = append(r.lines, in.Text())
 		r.mu.Unlock()
+		if r.holdAt > 0 && r.steps() >= r.holdAt {
+			<-held
+		}
 	}
 }
+
+// release lets a program go on that is held.
+func (r *tested) release() { close(r.held) }
 
 // stderr is what the program has printed there.
 func (r *tested) stderr() string {

@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// state is what tests must leave as it was, by kind: sysctls, modules, users, units, links and rules, each as
+// state is what tests must leave as it was, by kind: sysctls, modules, users, units, controllers of control groups, links and rules, each as
 // lines. What this user may not read is absent.
 type state map[string][]string
 
@@ -43,6 +43,9 @@ func machine() (state, error) {
 		s["module"][i], _, _ = strings.Cut(m, " ") // then its size and users, which change
 	}
 	s["sysctl"] = sysctls("/proc/sys")
+	if mounts, err := os.ReadFile("/proc/self/mounts"); err == nil {
+		s["controllers"] = controllers(mounts)
+	}
 	for _, dir := range []string{"/etc/systemd/system", "/etc/rc2.d", "/usr/sbin/policy-rc.d"} {
 		s["unit"] = append(s["unit"], names(dir)...)
 	}
@@ -74,6 +77,23 @@ func sysctls(root string) []string {
 		}
 		return nil
 	})
+	return out
+}
+
+// controllers lists which controllers the root control groups of version 2 pass on to others, by the machine's mounts.
+func controllers(mounts []byte) []string {
+	out := []string{}
+	for line := range strings.Lines(string(mounts)) {
+		if f := strings.Fields(line); len(f) > 2 && f[2] == "cgroup2" {
+			passed, err := os.ReadFile(filepath.Join(f[1], "cgroup.subtree_control"))
+			if err != nil {
+				continue
+			}
+			for name := range strings.FieldsSeq(string(passed)) {
+				out = append(out, f[1]+" passes on "+name)
+			}
+		}
+	}
 	return out
 }
 

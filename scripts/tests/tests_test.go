@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -80,6 +81,16 @@ func TestSysctls(t *testing.T) {
 		must.Do(t, os.WriteFile(path, []byte("7\n"), mode))
 	}
 	must.Equal(t, []string{"net/a = 7"}, sysctls(root))
+}
+
+// Only control groups of version 2 have controllers that they pass on.
+func TestControllers(t *testing.T) {
+	two, one := t.TempDir(), t.TempDir()
+	for _, root := range []string{two, one} {
+		must.Do(t, os.WriteFile(filepath.Join(root, "cgroup.subtree_control"), []byte("cpu memory\n"), 0o644))
+	}
+	mounts := fmt.Sprintf("cgroup %s cgroup rw 0 0\ncgroup2 %s cgroup2 rw 0 0\ntmpfs /tmp tmpfs rw 0 0\n", one, two)
+	must.Equal(t, []string{two + " passes on cpu", two + " passes on memory"}, controllers([]byte(mounts)))
 }
 
 // Every test of the module belongs to make check, or to exactly one later stage, and every package that the stages

@@ -42,6 +42,7 @@ type Cluster struct {
 	pki      *authority
 	inits    map[string]*process.Process
 	proxy    *connectProxy
+	passed   *passed
 }
 
 // readyTimeout bounds how long a cluster may take to start. It takes 10 s on a quiet machine.
@@ -66,6 +67,13 @@ func Start(t testing.TB, o Options) *Cluster {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.stop(t) })
+	roots, err := private.Hierarchies()
+	if err == nil {
+		c.passed, err = passControllers(passedFile, roots)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	c.network(t)
 	c.pki = newAuthority(t, c.dir)
 	c.images(t)
@@ -346,7 +354,7 @@ func (c *Cluster) stop(t testing.TB) {
 	for _, h := range []*lab.Host{c.Lab.A, c.Lab.B} {
 		errs = append(errs, private.RemoveClaimed(c.claimed(h.Name)))
 	}
-	errs = append(errs, os.RemoveAll(c.dir))
+	errs = append(errs, c.passed.restore(), os.RemoveAll(c.dir))
 	if err := errors.Join(errs...); err != nil {
 		t.Errorf("end the cluster: %v", err)
 	}

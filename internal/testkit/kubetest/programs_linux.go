@@ -1,12 +1,9 @@
 package kubetest
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"testing"
 
 	"tare/internal/engine/private"
@@ -83,27 +80,11 @@ const (
 	flannelEnv       = "/run/flannel/subnet.env"
 )
 
-// passControllers has the machine's root control group of version 2 pass all its controllers on, which a kubelet needs. They stay: other
-// programs may use them meanwhile.
-func passControllers() error {
-	all, err := private.Hierarchies()
-	for _, h := range all {
-		controllers, err := os.ReadFile(filepath.Join(h, "cgroup.controllers"))
-		if err != nil {
-			continue // version 1
-		}
-		for one := range strings.FieldsSeq(string(controllers)) {
-			_ = os.WriteFile(filepath.Join(h, "cgroup.subtree_control"), []byte("+"+one), 0) // the kubelet reports what is missing
-		}
-	}
-	return err
-}
-
 // node starts a node on a host.
 func (c *Cluster) node(t testing.TB, h *lab.Host) {
 	t.Helper()
 	name, ip := nodeName(h), h.Addr[0]
-	if err := errors.Join(passControllers(), private.MakeGroups(c.claimed(h.Name))); err != nil {
+	if err := private.MakeGroups(c.claimed(h.Name)); err != nil {
 		t.Fatal(err)
 	}
 	file := func(base, text string) string { return c.write(t, name+"-"+base, text) }

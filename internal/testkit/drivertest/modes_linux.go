@@ -9,20 +9,35 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
 	"tare/internal/linuxnet"
+	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // Conformance checks every mode of a driver, with some pairs of endpoints: the topology, and the
 // verification of what trials carry, see Build and Setup.Conforms, and that the proof fails on the row's
-// Detour when the traffic takes a cable.
+// Detour when the traffic takes a cable. A second set-up has the same deciding facts.
 func Conformance(t *testing.T, d labdriver.Driver, pairs int) {
 	NeedLab(t)
 	for _, m := range d.Modes() {
+		var first *Setup
 		t.Run(m.ID, func(t *testing.T) {
-			Build(t, d, Order(t, m.ID, pairs, nil)).Conforms(t, m)
+			first = Build(t, d, Order(t, m.ID, pairs, nil))
+			first.Conforms(t, m)
 		})
 		if m.Detour != "" {
-			t.Run(m.ID+" beside a cable", func(t *testing.T) { cable(m).IsVoid(t, d, m) })
+			t.Run(m.ID+" beside a cable", func(t *testing.T) { cable(m).isVoid(t, d, m).hasFactsOf(t, first) })
+		} else {
+			t.Run(m.ID+" set up again", func(t *testing.T) { Build(t, d, Order(t, m.ID, 1, nil)).hasFactsOf(t, first) })
 		}
+	}
+}
+
+// hasFactsOf checks that the facts which decide a mode's trials are those of another set-up of it, also of one with another number of pairs: else
+// no run of it could be compared with another one, or be resumed. Other is nil if that was not set up.
+func (s *Setup) hasFactsOf(t *testing.T, other *Setup) {
+	t.Helper()
+	if other != nil {
+		must.EqualFor(t, "the facts that decide", result.DecidingFacts(other.Path.Facts), result.DecidingFacts(s.Path.Facts))
 	}
 }
 
@@ -69,6 +84,12 @@ func cable(m driver.Mode) Detour {
 // carries it, over the detour and not before.
 func (v Detour) IsVoid(t *testing.T, d labdriver.Driver, m driver.Mode) {
 	t.Helper()
+	v.isVoid(t, d, m)
+}
+
+// isVoid returns what IsVoid has built.
+func (v Detour) isVoid(t *testing.T, d labdriver.Driver, m driver.Mode) *Setup {
+	t.Helper()
 	s := Build(t, d, Order(t, m.ID, 1, nil))
 	kinds := slices.DeleteFunc([]string{"tcp_stream", "tcp_rr", "udp_stream"}, func(kind string) bool { return !carries(t, m, kind) })
 	for _, kind := range kinds {
@@ -83,4 +104,5 @@ func (v Detour) IsVoid(t *testing.T, d labdriver.Driver, m driver.Mode) {
 	for _, kind := range kinds {
 		s.Void(t, Params(kind), v.Want)
 	}
+	return s
 }

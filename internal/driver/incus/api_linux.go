@@ -24,43 +24,55 @@ type answer struct {
 
 // operation is one that has ended.
 type operation struct {
-	Err      string `json:"err"`
-	Metadata struct {
-		Fingerprint string `json:"fingerprint"` // of an image
-	} `json:"metadata"`
+	Err      string          `json:"err"`
+	Metadata json.RawMessage `json:"metadata"` // its result
 }
 
-// begin begins an operation and waits for its end. Incus's client does not do it: it waits for an event that an operation of a few
-// milliseconds has sent before the daemon knows who listens, and then waits for ever.
-func (s *server) begin(ctx context.Context, method, path string, body io.Reader) (done operation, err error) {
+// call sends a request to Incus's API, waits for the end of the operation that it begins, if it does, and decodes the result into a value, unless
+// that is nil. The body is nil, a reader, or a value to send as JSON. Incus's own client is not used: it waits for an event that an operation of
+// a few milliseconds has sent before the daemon knows who listens, and then waits for ever.
+func (s *server) call(ctx context.Context, method, path string, body, into any) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, requestTimeout(), fmt.Errorf("it did not end within %v", requestTimeout()))
 	defer cancel()
-	begun, err := s.ask(ctx, method, path, body)
+	err := s.exchange(ctx, method, path, body, into)
 	if err == nil {
-		begun, err = s.ask(ctx, http.MethodGet, begun.Operation+"/wait", nil)
+		return nil
 	}
-	if err == nil {
-		err = json.Unmarshal(begun.Metadata, &done)
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
 	}
-	if err == nil && done.Err != "" {
-		err = errors.New(done.Err)
-	}
-	if err != nil {
-		if cause := context.Cause(ctx); cause != nil {
-			err = cause
-		}
-		return done, fmt.Errorf("%s: %s %s: %w%s", s.Name, method, path, err, tested().Beyond("Incus", s.in.version))
-	}
-	return done, nil
+	return fmt.Errorf("%s: %s %s: %w%s", s.Name, method, path, err, tested().Beyond("Incus", s.in.version))
 }
 
-// change is begin with a body of JSON.
-func (s *server) change(ctx context.Context, method, path string, body any) error {
-	text, err := json.Marshal(body)
-	if err == nil {
-		_, err = s.begin(ctx, method, path, bytes.NewReader(text))
+// exchange is call without a time limit.
+func (s *server) exchange(ctx context.Context, method, path string, body, into any) error {
+	var sent io.Reader
+	switch body := body.(type) {
+	case nil:
+	case io.Reader:
+		sent = body
+	default:
+		text, err := json.Marshal(body)
+		if err != nil {
+			return err
+		}
+		sent = bytes.NewReader(text)
 	}
-	return err
+	a, err := s.ask(ctx, method, path, sent)
+	if err == nil && a.Operation != "" {
+		var done operation
+		if a, err = s.ask(ctx, http.MethodGet, a.Operation+"/wait", nil); err == nil {
+			err = json.Unmarshal(a.Metadata, &done)
+		}
+		if err == nil && done.Err != "" {
+			err = errors.New(done.Err)
+		}
+		a.Metadata = done.Metadata
+	}
+	if err != nil || into == nil {
+		return err
+	}
+	return json.Unmarshal(a.Metadata, into)
 }
 
 // ask sends a request to Incus's API.

@@ -2,9 +2,7 @@ package incus
 
 import (
 	"archive/tar"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -30,11 +28,8 @@ import (
 	"tare/internal/version"
 )
 
-// What is installed: the daemon, which packages keep out of PATH, and its client.
-const (
-	daemonProgram = "incusd"
-	clientProgram = "incus"
-)
+// daemonProgram is the daemon, which packages keep out of PATH.
+const daemonProgram = "incusd"
 
 // oldest is the first long-term version.
 const oldest = "6.0"
@@ -47,7 +42,7 @@ func startTimeout() time.Duration   { return timelimit.Scaled(30 * time.Second) 
 func requestTimeout() time.Duration { return timelimit.Scaled(time.Minute) }
 
 // installed is an installed Incus.
-type installed struct{ daemon, client, version string }
+type installed struct{ daemon, version string }
 
 // find finds Incus, and the program dnsmasq that it starts.
 func find(ctx context.Context, mode string) (installed, error) {
@@ -60,10 +55,7 @@ func find(ctx context.Context, mode string) (installed, error) {
 	install := "install Incus " + oldest + " or newer (Debian 13: apt-get install incus; for tests: scripts/setup-incus), tested with " + tested().String()
 	var in installed
 	var err error
-	if in.daemon, err = daemon.Find(daemonProgram, "/usr/libexec/incus", "/opt/incus/bin"); err == nil {
-		in.client, err = daemon.Find(clientProgram, "/opt/incus/bin")
-	}
-	if err != nil {
+	if in.daemon, err = daemon.Find(daemonProgram, "/usr/libexec/incus", "/opt/incus/bin"); err != nil {
 		return lacks("Incus is not installed: %v; %s", err, install)
 	}
 	in.version, err = daemon.VersionLine(ctx, in.daemon, "--version", "")
@@ -82,11 +74,8 @@ func find(ctx context.Context, mode string) (installed, error) {
 	return in, nil
 }
 
-// The directories of Incus and of its client below the private /run.
-const (
-	stateDir  = "incus"
-	clientDir = "client"
-)
+// stateDir is the directory of Incus below the private /run.
+const stateDir = "incus"
 
 // bridge is the bridge of Incus's default network, and table the table of its rules.
 const (
@@ -112,7 +101,7 @@ func (in installed) start(ctx context.Context, l *lab.Lab, h *lab.Host) (s *serv
 	}
 	end = func() error { return private.RemoveClaimed(group) }
 	d, err := daemon.Program{
-		Name: "Incus of host " + h.Name, Run: run, Path: in.daemon, Args: []string{"--group", "root"}, Dirs: []string{clientDir}, Groups: group,
+		Name: "Incus of host " + h.Name, Run: run, Path: in.daemon, Args: []string{"--group", "root"}, Groups: group,
 		// Profiles of AppArmor would be the machine's.
 		Env:   []string{"INCUS_DIR=/run/" + stateDir, "INCUS_SECURITY_APPARMOR=false", "PATH=" + strings.Join(process.SearchPath(), ":")},
 		Start: h.NS.Start,
@@ -122,49 +111,22 @@ func (in installed) start(ctx context.Context, l *lab.Lab, h *lab.Host) (s *serv
 	}
 	end = func() error { return errors.Join(d.Close(), private.RemoveClaimed(group)) }
 	s = &server{Process: d, in: in, run: run}
-	var said string
-	err = d.WaitFor(ctx, startTimeout(), "answer", func() (err error) {
-		said, err = s.request(ctx, nil, "query", "/1.0")
-		return err
-	})
 	var of struct {
 		Environment struct {
 			Firewall string `json:"firewall"`
 		} `json:"environment"`
 	}
-	if err == nil {
-		err = json.Unmarshal([]byte(said), &of)
-	}
+	err = d.WaitFor(ctx, startTimeout(), "answer", func() error { return s.call(ctx, http.MethodGet, "/1.0", nil, &of) })
 	if err == nil && of.Environment.Firewall != "nftables" {
 		err = fmt.Errorf("%s writes its rules with %.20q; its nft must be 0.9.1 or newer (Debian: apt-get install nftables)", s.Name, of.Environment.Firewall)
 	}
 	return s, end, err
 }
 
-// request lets Incus's client do something, which reads text from stdin, and returns what it prints.
-func (s *server) request(ctx context.Context, stdin any, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, requestTimeout(), fmt.Errorf("it did not end within %v", requestTimeout()))
-	defer cancel()
-	p := process.New("incus", s.in.client, args...)
-	p.Cmd.Env = []string{"INCUS_SOCKET=" + filepath.Join(s.RunDir(), stateDir, "unix.socket"), "INCUS_CONF=" + filepath.Join(s.RunDir(), clientDir), "LC_ALL=C"}
-	if stdin != nil {
-		text, err := json.Marshal(stdin) // which YAML contains
-		if err != nil {
-			return "", err
-		}
-		p.Cmd.Stdin = bytes.NewReader(text)
-	}
-	out, err := p.Output(ctx)
-	if err != nil {
-		return "", fmt.Errorf("%s: incus %s: %w: %s%s", s.Name, args[0], err, strings.TrimPrefix(p.LastLine(), "Error: "), tested().Beyond("Incus", s.in.version))
-	}
-	return out, nil
-}
-
 // settings are values of a part of Incus, which are all strings.
 type settings map[string]string
 
-// network is one of Incus's networks, as its preseed has it.
+// network is one of Incus's networks, as its API has it.
 type network struct {
 	Name   string   `json:"name"`
 	Type   string   `json:"type"`
@@ -173,14 +135,22 @@ type network struct {
 
 // setUp gives Incus its settings, networks and storage, with the image of the containers.
 func (s *server) setUp(ctx context.Context, config settings, networks ...network) error {
-	_, err := s.request(ctx, map[string]any{
-		"config":        config,
-		"storage_pools": []map[string]any{{"name": "default", "driver": "dir"}},
-		"networks":      networks,
-		"profiles":      []map[string]any{{"name": "default", "devices": map[string]settings{"root": {"type": "disk", "path": "/", "pool": "default"}}}},
-	}, "admin", "init", "--preseed")
-	if err != nil {
-		return err
+	type part struct {
+		method, path string
+		body         any
+	}
+	parts := []part{
+		{http.MethodPatch, "/1.0", map[string]any{"config": config}},
+		{http.MethodPost, "/1.0/storage-pools", map[string]any{"name": "default", "driver": "dir"}},
+		{http.MethodPut, "/1.0/profiles/default", map[string]any{"devices": map[string]settings{"root": {"type": "disk", "path": "/", "pool": "default"}}}},
+	}
+	for _, n := range networks {
+		parts = append(parts, part{http.MethodPost, "/1.0/networks", n})
+	}
+	for _, to := range parts {
+		if err := s.call(ctx, to.method, to.path, to.body, nil); err != nil {
+			return err
+		}
 	}
 	path := filepath.Join(s.RunDir(), "image.tar")
 	if err := writeImage(path); err != nil {
@@ -191,8 +161,11 @@ func (s *server) setUp(ctx context.Context, config settings, networks ...network
 		return err
 	}
 	defer file.Close()
-	made, err := s.begin(ctx, http.MethodPost, "/1.0/images", file)
-	s.image = made.Metadata.Fingerprint
+	var made struct {
+		Fingerprint string `json:"fingerprint"`
+	}
+	err = s.call(ctx, http.MethodPost, "/1.0/images", file, &made)
+	s.image = made.Fingerprint
 	return err
 }
 
@@ -236,23 +209,25 @@ func writeImage(path string) error {
 func (s *server) launch(ctx context.Context, name string, devices map[string]settings) (*linuxnet.NS, error) {
 	command := "lxc.init.cmd = " + strings.Join(append([]string{"/tare"}, agent.PauseArguments(s.run, name)...), " ")
 	at := "/1.0/instances"
-	if err := s.change(ctx, http.MethodPost, at, map[string]any{
+	if err := s.call(ctx, http.MethodPost, at, map[string]any{
 		"name": name, "type": "container", "source": settings{"type": "image", "fingerprint": s.image}, "config": settings{"raw.lxc": command}, "devices": devices,
-	}); err != nil {
+	}, nil); err != nil {
 		return nil, err
 	}
-	if err := s.change(ctx, http.MethodPut, at+"/"+name+"/state", map[string]any{"action": "start"}); err != nil {
-		return nil, err
-	}
-	said, err := s.request(ctx, nil, "query", "/1.0/instances/"+name+"/state")
-	if err != nil {
+	if err := s.call(ctx, http.MethodPut, at+"/"+name+"/state", map[string]any{"action": "start"}, nil); err != nil {
 		return nil, err
 	}
 	var state struct {
 		PID int `json:"pid"`
 	}
-	if err := json.Unmarshal([]byte(said), &state); err != nil || state.PID <= 0 {
-		return nil, fmt.Errorf("%s: the container %s has no process (%w)", s.Name, name, errors.Join(err, s.CheckRunning()))
+	if err := s.call(ctx, http.MethodGet, at+"/"+name+"/state", nil, &state); err != nil {
+		return nil, err
+	}
+	if state.PID <= 0 {
+		if err := s.CheckRunning(); err != nil {
+			return nil, err
+		}
+		return nil, fmt.Errorf("%s: the container %s has no process", s.Name, name)
 	}
 	// The id is of Incus's own PID namespace.
 	return linuxnet.OpenNS(name, filepath.Join(filepath.Dir(s.RunDir()), "proc", strconv.Itoa(state.PID), "ns/net"))

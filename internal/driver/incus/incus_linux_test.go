@@ -2,9 +2,15 @@ package incus_test
 
 import (
 	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tare/internal/driver"
 	"tare/internal/driver/incus"
@@ -18,8 +24,35 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == fakeDaemon {
+		fmt.Println(serve(os.Args[2]))
+		os.Exit(1)
+	}
 	drivertest.UsePrograms("incus")
 	drivertest.MainOf(m, incus.Driver{})
+}
+
+// fakeDaemon makes this program a daemon with Incus's API that writes its rules with the next argument, and refuses everything.
+const fakeDaemon = "fake-incusd"
+
+func serve(firewall string) error {
+	dir := os.Getenv("INCUS_DIR")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	l, err := net.Listen("unix", filepath.Join(dir, "unix.socket"))
+	if err != nil {
+		return err
+	}
+	s := http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			fmt.Fprintf(w, `{"type": "sync", "metadata": {"environment": {"firewall": %q}}}`, firewall)
+			return
+		}
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprint(w, `{"type": "error", "error": "no luck"}`)
+	})}
+	return s.Serve(l)
 }
 
 func need(t *testing.T) {
@@ -45,12 +78,15 @@ func TestBadPrograms(t *testing.T) {
 	bad := func(program, script, want string, unsupported bool) drivertest.Refused {
 		return drivertest.Refused{Mode: "incus/bridge", Program: program, Script: script, Want: want, Unsupported: unsupported}
 	}
+	fake := func(firewall, want string) drivertest.Refused {
+		return bad("incusd", version+"exec "+must.Get(os.Executable())(t)+" "+fakeDaemon+" "+firewall, want, false)
+	}
 	drivertest.CheckRefused(t, incus.Driver{}, map[string]drivertest.Refused{
-		"too old":             bad("incusd", "echo 5.21", "is Incus 5.21; install Incus 6.0 or newer", true),
-		"ends":                bad("incusd", version+"echo no luck; exit 1", "Incus of host a has ended: incusd ended (exit status 1): no luck", false),
-		"a client that fails": bad("incus", "[ \"$1\" = query ] && { echo '{\"environment\": {\"firewall\": \"nftables\"}}'; exit; }; echo Error: no luck >&2; exit 1", "Incus of host a: incus admin: exit status 1: no luck", false),
-		"no OVN":              {Mode: "incus/ovn", Program: "ovn-controller", Script: "echo something else", Want: `ovn-controller: unexpected output "something else"; install OVN`, Unsupported: true},
-		"iptables":            bad("incus", "echo '{\"environment\": {\"firewall\": \"xtables\"}}'", `Incus of host a writes its rules with "xtables"`, false),
+		"too old":  bad("incusd", "echo 5.21", "is Incus 5.21; install Incus 6.0 or newer", true),
+		"ends":     bad("incusd", version+"echo no luck; exit 1", "Incus of host a has ended: incusd ended (exit status 1): no luck", false),
+		"no OVN":   {Mode: "incus/ovn", Program: "ovn-controller", Script: "echo something else", Want: `ovn-controller: unexpected output "something else"; install OVN`, Unsupported: true},
+		"refuses":  fake("nftables", "Incus of host a: PATCH /1.0: no luck"),
+		"iptables": fake("xtables", `Incus of host a writes its rules with "xtables"`),
 	})
 }
 

@@ -2,6 +2,7 @@ package incus
 
 import (
 	"context"
+	"net/http"
 	"net/netip"
 	"os"
 	"strconv"
@@ -28,6 +29,14 @@ const (
 	networkEnd  = "incusovn1a"
 	providerEnd = "incusovn1b"
 )
+
+// forwardPort is a port of a network forward, as Incus's API has it.
+type forwardPort struct {
+	Protocol string `json:"protocol"`
+	Listen   string `json:"listen_port"`
+	Target   string `json:"target_port"`
+	To       string `json:"target_address"`
+}
 
 // logical is what a network of OVN needs: a private Open vSwitch and OVN of host b, which Incus configures.
 type logical struct {
@@ -100,9 +109,6 @@ func (p *path) buildLogical(ctx context.Context) error {
 	if err := a.Host.NS.Routes().Route(p.Gateway(b).Masked(), b.Host.Addr[0], lab.Underlay); err != nil {
 		return err
 	}
-	if _, err := on.request(ctx, nil, "network", "forward", "create", ovnNetwork, forward.String()); err != nil {
-		return err
-	}
 	p.MustCarry(pathspec.AllPairs, a.Place, eth, pathspec.Transmits)
 	p.MustCarry(pathspec.AllPairs, b.Place, eth, pathspec.Receives)
 	for _, device := range []string{bridge, networkEnd} {
@@ -114,6 +120,7 @@ func (p *path) buildLogical(ctx context.Context) error {
 	if err := p.MustBeBusy(p.ovn.sw.Daemon, busy, pathspec.AllPairs); err != nil {
 		return err
 	}
+	var ports []forwardPort
 	err = p.ForEachPair(func(pair int) error {
 		ns, err := p.connect(ctx, b, pair)
 		if err != nil {
@@ -128,10 +135,7 @@ func (p *path) buildLogical(ctx context.Context) error {
 			return err
 		}
 		for _, protocol := range []string{"tcp", "udp"} {
-			if _, err := on.request(ctx, nil, "network", "forward", "port", "add", ovnNetwork, forward.String(), protocol,
-				strconv.Itoa(int(published)), own.String(), strconv.Itoa(pathspec.FirstPort)); err != nil {
-				return err
-			}
+			ports = append(ports, forwardPort{protocol, strconv.Itoa(int(published)), strconv.Itoa(pathspec.FirstPort), own.String()})
 		}
 		at, veth := labdriver.NamespacePlace(ns, b.At, b.At+"/"+name), pathspec.Device{Name: port, Role: name + ".veth"}
 		p.AddPairNamespaces(a.Host.NS, ns)
@@ -147,6 +151,9 @@ func (p *path) buildLogical(ctx context.Context) error {
 		return nil
 	})
 	if err != nil {
+		return err
+	}
+	if err := on.call(ctx, http.MethodPost, "/1.0/networks/"+ovnNetwork+"/forwards", map[string]any{"listen_address": forward.String(), "ports": ports}, nil); err != nil {
 		return err
 	}
 	return p.ovn.central.Applied(ctx)

@@ -80,6 +80,32 @@ func TestWorkloads(t *testing.T) {
 	}
 }
 
+// Requests in TLS 1.3 run between an agent under Wine and one of Linux, in both roles: over kept connections, over new ones with and without
+// resumption, and in HTTP/2.
+func TestWineTLS(t *testing.T) {
+	b := begin(t)
+	for _, c := range []struct{ kind, keepAlive, resumption string }{
+		{"http", study.On, ""}, {"http", study.Off, ""}, {"http", study.Off, study.On}, {"http2", study.On, ""}, {"grpc", "", ""},
+	} {
+		for _, client := range []string{"wine", "linux"} {
+			t.Run(fmt.Sprintf("%s, keep_alive %s, resumption %s/client %s", c.kind, c.keepAlive, c.resumption, client), func(t *testing.T) {
+				dials, serves := b.other, b.linux
+				if client == "linux" {
+					dials, serves = b.linux, b.other
+				}
+				p := params(c.kind)
+				p.TLS, p.KeepAlive, p.Resumption, p.RequestSize, p.ResponseSize = study.On, c.keepAlive, c.resumption, 20_000, 40_000
+				trial := must.Get(agent.Begin(t.Context(), dials, serves, p, p))(t)
+				from, to, err := trial.Run(t.Context())
+				must.Do(t, err)
+				must.True(t, from.Sent > 0 && from.Sent == to.Received && from.Received == to.Sent && from.Window.Failed == 0,
+					"the client sent %d and received %d bytes, the server %d and %d; %d requests failed", from.Sent, from.Received, to.Sent, to.Received, from.Window.Failed)
+				t.Logf("%d messages, %d connections, %v", from.Messages, from.Connections, from.Notes)
+			})
+		}
+	}
+}
+
 func run(t *testing.T, client, server *agent.Client, spec traffic.Spec, p traffic.Params) error {
 	t.Helper()
 	trial, err := agent.Begin(t.Context(), client, server, p, p)

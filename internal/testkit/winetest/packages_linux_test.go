@@ -14,8 +14,8 @@ import (
 )
 
 // packages have files of their own for Windows, or depend on such. run selects tests; the others read
-// files of Linux, or need what Windows or Wine lacks: a process group that can be killed, and UDP by
-// package net.
+// files of Linux, or need what Windows or Wine lacks: a process group that can be killed, a write that is
+// cut in the middle, and UDP by package net.
 var packages = []struct{ dir, run string }{
 	{"process", "TestEndsWithStdin|TestTied|TestOutput|TestUntil|TestNotThere|TestTail"},
 	{"traffic/clock", ""},
@@ -25,6 +25,8 @@ var packages = []struct{ dir, run string }{
 	{"observe", "Processor|Windows|CPUTime"},
 	{"facts", "^(TestSystem|TestWindows|TestMac)$"},
 	{"agent", "TestTrial|TestOneEndpointFails|TestLinks|TestRead|TestCPU|TestEndsWithStdin|TestHandshake"},
+	{"traffic/secure", "TestPinned|TestCertificate|TestClose|FuzzStrangers"},
+	{"traffic/web", "TestHTTPTLSConformance|TestHTTPTLSCancelled"},
 	{"traffic/tcp", "TestConformance/tcp_(rr|stream)/(one_flow|1_streams_both/|pinned).*"},
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -35,6 +36,9 @@ workloads:
 - {workload: udp_stream, warmup: 50ms, duration: 300ms, rate: 10Mbit/s}
 - {workload: udp_rr, warmup: 50ms, duration: 1s, slice: 250ms, family: ipv6, request_size: 1400, response_size: 1400}
 - {workload: udp_dns, warmup: 50ms, duration: 1500ms, slice: 250ms}
+- {workload: http, tls: on, warmup: 50ms, duration: 600ms, slice: 300ms, response_size: 16KiB}
+- {workload: http2, tls: on, warmup: 50ms, duration: 600ms, slice: 300ms, response_size: 16KiB}
+- {workload: grpc, tls: on, warmup: 50ms, duration: 600ms, slice: 300ms, response_size: 16KiB}
 `
 
 // A run between a Windows machine, the client, and one with Linux carries every workload, with proof
@@ -74,8 +78,13 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s is %s: %s, proof %+v", m.ID, m.Status, m.Reason, m.Proof)
 		}
 	}
-	carried := map[string]bool{}
+	// What a busy machine has done to a trial is repeated, in longer slices: the last one of a block counts.
+	last := map[string]result.Trial{}
 	for _, trial := range trials {
+		last[fmt.Sprint(trial.Workload, trial.Block, trial.Mode)] = trial
+	}
+	carried := map[string]bool{}
+	for _, trial := range last {
 		if trial.Status != result.TrialOK {
 			t.Errorf("%s in block %d is %s: %s", trial.Workload, trial.Block, trial.Status, trial.Reason)
 			continue
@@ -85,7 +94,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s: no CPU time: %v", trial.Workload, trial.Machine)
 		}
 	}
-	if len(carried) != 7 {
+	if len(carried) != 10 {
 		t.Errorf("trials of %v succeeded: %+v\n%s", carried, run.Trials, stderr.String())
 	}
 }

@@ -4,7 +4,7 @@ import "tare/internal/traffic"
 
 // CarriedBy returns what the reports of client and server say was sent in each direction.
 func CarriedBy(client, server traffic.Report) Carried {
-	return Carried{Forward: flow(client, server), Reverse: flow(server, client)}
+	return Carried{Forward: flow(client, server), Reverse: flow(server, client), Seconds: max(client.Window.Seconds, server.Window.Seconds)}
 }
 
 // CarriedInTurn returns what a client carried with two servers, of which the second took the place of the first. A client over TCP counts
@@ -100,7 +100,7 @@ func most(from traffic.Report, copies uint64) (wire, segments uint64) {
 
 // Plus adds what was carried in two consecutive trials.
 func (c Carried) Plus(d Carried) Carried {
-	return Carried{Forward: c.Forward.plus(d.Forward), Reverse: c.Reverse.plus(d.Reverse)}
+	return Carried{Forward: c.Forward.plus(d.Forward), Reverse: c.Reverse.plus(d.Reverse), Seconds: c.Seconds + d.Seconds}
 }
 
 func (f Flow) plus(g Flow) Flow {

@@ -64,6 +64,8 @@ type Flow struct {
 // from the server.
 type Carried struct {
 	Forward, Reverse Flow
+	// Seconds is the length of the timed part of the trial, the longer one where the endpoints differ.
+	Seconds float64
 	// InTurn means that the client is that of the first pair, whose server this one took the place of.
 	InTurn bool
 	// FanIn is what the server of the first pair exchanged with the clients of all pairs, whose own servers were idle; nil if each pair has
@@ -127,7 +129,7 @@ func Verify(rules []Rule, before, after Counters, carried []Carried) error {
 		if !ok {
 			return fmt.Errorf("counter %s was not read", r.Counter)
 		}
-		lo, hi := r.bounds(r.of(carried))
+		lo, hi := r.bounds(carried)
 		if least < minTraffic {
 			if err := r.tooLittle(got, lo, least, carried); err != nil {
 				return err
@@ -170,7 +172,7 @@ func tooLittle(carried []Carried, pair int, why string) error {
 func Findings(rules []Rule, before, after Counters, carried []Carried) []result.Finding {
 	var out []result.Finding
 	for _, r := range rules {
-		lo, hi := r.bounds(r.of(carried))
+		lo, hi := r.bounds(carried)
 		f := result.Finding{Counter: r.Counter, Expect: r.Expect.String(), Pair: r.Pair, Least: lo}
 		if hi != math.MaxUint64 {
 			f.Most = &hi

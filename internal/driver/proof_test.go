@@ -279,6 +279,25 @@ func TestVerifyRelayed(t *testing.T) {
 	}
 }
 
+// A process that sleeps wakes up now and then, and may do so the longer, the longer the trial is.
+func TestVerifyIdleForLong(t *testing.T) {
+	rules := []Rule{{Counter: "other", Expect: ProcessIdle}, {Counter: "second proxy", Expect: ProcessBusy, Pair: 2}}
+	for _, c := range []struct {
+		seconds       float64
+		other, second uint64
+		want          string
+	}{
+		{0, 15_000_000, 15_000_000, ""}, {0, 15_000_001, 0, "counter other moved by 15000001"}, {0, 0, 15_000_001, "counter second proxy moved by 15000001"},
+		{100, 115_000_000, 115_000_000, ""}, {100, 115_000_001, 0, "may use at most 115000000 ns of CPU time"}, {100, 0, 115_000_001, "may use at most 115000000 ns of CPU time"},
+	} {
+		carried := bulk()
+		carried.Seconds = c.seconds
+		proves(t, Verify(rules, Counters{"other": 0, "second proxy": 0}, Counters{"other": c.other, "second proxy": c.second}, []Carried{carried}), c.want)
+	}
+	client, server := traffic.Report{Window: traffic.Window{Seconds: 2}}, traffic.Report{Window: traffic.Window{Seconds: 3}}
+	must.Equal(t, 6.0, CarriedBy(client, server).Plus(CarriedBy(server, client)).Seconds)
+}
+
 // A process that forwards connections counts payload without headers.
 func TestVerifyPayload(t *testing.T) {
 	rules := []Rule{{Counter: "out", Expect: ForwardPayload}, {Counter: "back", Expect: ReversePayload}}

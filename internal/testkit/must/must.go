@@ -10,11 +10,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// TB is what reports a failure: a test of package testing, or of rapid.
+type TB interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
 // Get returns a function that returns the value of a call, or stops the test if the call failed:
 //
 //	raw := must.Get(os.ReadFile(path))(t)
-func Get[T any](v T, err error) func(t testing.TB) T {
-	return func(t testing.TB) T {
+func Get[T any](v T, err error) func(t TB) T {
+	return func(t TB) T {
 		t.Helper()
 		Do(t, err)
 		return v
@@ -22,8 +30,8 @@ func Get[T any](v T, err error) func(t testing.TB) T {
 }
 
 // Get2 is Get for a call of two values.
-func Get2[A, B any](a A, b B, err error) func(t testing.TB) (A, B) {
-	return func(t testing.TB) (A, B) {
+func Get2[A, B any](a A, b B, err error) func(t TB) (A, B) {
+	return func(t TB) (A, B) {
 		t.Helper()
 		Do(t, err)
 		return a, b
@@ -31,7 +39,7 @@ func Get2[A, B any](a A, b B, err error) func(t testing.TB) (A, B) {
 }
 
 // Do stops the test if one of the calls failed.
-func Do(t testing.TB, errs ...error) {
+func Do(t TB, errs ...error) {
 	t.Helper()
 	for _, err := range errs {
 		if err != nil {
@@ -44,13 +52,13 @@ func Do(t testing.TB, errs ...error) {
 func Err[T any](_ T, err error) error { return err }
 
 // Fail fails the test unless a call failed with an error that has all these words, and lets it go on.
-func Fail(t testing.TB, err error, words ...string) {
+func Fail(t TB, err error, words ...string) {
 	t.Helper()
 	FailFor(t, "the error", err, words...)
 }
 
 // FailFor is Fail for one case of several, which it names.
-func FailFor(t testing.TB, name any, err error, words ...string) {
+func FailFor(t TB, name any, err error, words ...string) {
 	t.Helper()
 	if err == nil {
 		t.Errorf("%v: no error, want one with %q", name, words)
@@ -60,7 +68,7 @@ func FailFor(t testing.TB, name any, err error, words ...string) {
 }
 
 // FailLine is FailFor for an error that must be one line.
-func FailLine(t testing.TB, name any, err error, parts ...string) {
+func FailLine(t TB, name any, err error, parts ...string) {
 	t.Helper()
 	FailFor(t, name, err, parts...)
 	if err != nil && strings.Contains(err.Error(), "\n") {
@@ -69,13 +77,13 @@ func FailLine(t testing.TB, name any, err error, parts ...string) {
 }
 
 // Contain fails the test unless a text has all these words, and lets it go on.
-func Contain(t testing.TB, text string, words ...string) {
+func Contain(t TB, text string, words ...string) {
 	t.Helper()
 	ContainFor(t, "the text", text, words...)
 }
 
 // NotContain fails the test for each of these words that a text has, and lets it go on.
-func NotContain(t testing.TB, text string, words ...string) {
+func NotContain(t TB, text string, words ...string) {
 	t.Helper()
 	for _, w := range words {
 		if strings.Contains(text, w) {
@@ -85,7 +93,7 @@ func NotContain(t testing.TB, text string, words ...string) {
 }
 
 // ContainFor is Contain for one case of several, which it names.
-func ContainFor(t testing.TB, name any, text string, words ...string) {
+func ContainFor(t TB, name any, text string, words ...string) {
 	t.Helper()
 	for _, w := range words {
 		if !strings.Contains(text, w) {
@@ -95,7 +103,7 @@ func ContainFor(t testing.TB, name any, text string, words ...string) {
 }
 
 // True fails the test with a message unless a condition holds, and lets it go on. The message is evaluated in any case.
-func True(t testing.TB, holds bool, format string, args ...any) {
+func True(t TB, holds bool, format string, args ...any) {
 	t.Helper()
 	if !holds {
 		t.Errorf(format, args...)
@@ -103,7 +111,7 @@ func True(t testing.TB, holds bool, format string, args ...any) {
 }
 
 // Require is True, but stops the test.
-func Require(t testing.TB, holds bool, format string, args ...any) {
+func Require(t TB, holds bool, format string, args ...any) {
 	t.Helper()
 	if !holds {
 		t.Fatalf(format, args...)
@@ -111,7 +119,7 @@ func Require(t testing.TB, holds bool, format string, args ...any) {
 }
 
 // Equal fails the test with the differences between two values, and lets it go on.
-func Equal(t testing.TB, want, got any, opts ...cmp.Option) {
+func Equal(t TB, want, got any, opts ...cmp.Option) {
 	t.Helper()
 	if d := cmp.Diff(want, got, opts...); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -119,7 +127,7 @@ func Equal(t testing.TB, want, got any, opts ...cmp.Option) {
 }
 
 // EqualFor is Equal for one case of several, which it names.
-func EqualFor(t testing.TB, name, want, got any, opts ...cmp.Option) {
+func EqualFor(t TB, name, want, got any, opts ...cmp.Option) {
 	t.Helper()
 	if d := cmp.Diff(want, got, opts...); d != "" {
 		t.Errorf("%v (-want +got):\n%s", name, d)
@@ -128,7 +136,7 @@ func EqualFor(t testing.TB, name, want, got any, opts ...cmp.Option) {
 
 // File compares what a test got with a file that holds what it should get, a golden file. To write is to accept what
 // it got: the file is written first.
-func File[T ~string | ~[]byte](t testing.TB, file string, got T, write bool) {
+func File[T ~string | ~[]byte](t TB, file string, got T, write bool) {
 	t.Helper()
 	if write {
 		Do(t, os.WriteFile(file, []byte(got), 0o644))

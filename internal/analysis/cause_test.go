@@ -142,9 +142,8 @@ func TestNoExplanationAtOneRate(t *testing.T) {
 		t.Metrics = map[string]float64{"goodput": 1e9}
 	})
 	run.Paces = []result.Pace{{Workload: "rr", Rate: 1e9}}
-	if got := Evaluate(run, in).CostByParts.Explanations; len(got) != 1 || got[0].Kind != result.ExplainedUnknown || !strings.Contains(got[0].Next, "--full-rate") {
-		t.Errorf("%+v", got)
-	}
+	got := Evaluate(run, in).CostByParts.Explanations
+	must.True(t, len(got) == 1 && got[0].Kind == result.ExplainedUnknown && strings.Contains(got[0].Next, "--full-rate"), "%+v", got)
 }
 
 // A cost by parts that does not ask for causes has none.

@@ -7,6 +7,7 @@ import (
 	"tare/internal/analysis/changes"
 	"tare/internal/analysis/verdict"
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // passOf is a run whose pass had a rate, in three blocks.
@@ -34,9 +35,8 @@ func TestAcrossPasses(t *testing.T) {
 		}
 		return out
 	}
-	if got := modes(2e9); !slices.Equal(got, []string{"host", "m"}) {
-		t.Errorf("at the same rate: %v", got)
-	}
+	got := modes(2e9)
+	must.True(t, slices.Equal(got, []string{"host", "m"}), "at the same rate: %v", got)
 	if got := modes(3e9); !slices.Equal(got, []string{"m"}) {
 		t.Errorf("at another rate: %v", got)
 	}

@@ -35,9 +35,8 @@ func TestCostPassOfTrials(t *testing.T) {
 		return result.Trial{Block: 1, Mode: mode, Workload: "t", Status: result.TrialOK, Metrics: map[string]float64{"goodput": goodput}}
 	}
 	c := of(s, trial("host", 9e9), trial("m", 8e9), result.Trial{Block: 2, Mode: "m", Workload: study.CostPassID, Rate: 4e9})
-	if want := (result.CostPass{Asked: "auto", Kind: "tcp_stream", Rate: 4e9, Of: "m", Workload: "t", Block: 1}); c == nil || *c != want {
-		t.Errorf("%+v, want %+v", c, want)
-	}
+	want := (result.CostPass{Asked: "auto", Kind: "tcp_stream", Rate: 4e9, Of: "m", Workload: "t", Block: 1})
+	must.True(t, c != nil && *c == want, "%+v, want %+v", c, want)
 	s.CostPass = study.CostPass{Rate: quantity.NoPass}
 	must.Equal(t, (*result.CostPass)(nil), of(s))
 }

@@ -104,9 +104,8 @@ func TestAcrossAddsTime(t *testing.T) {
 	got := of(before, after)
 	half := 3.21876 * math.Sqrt(5.0/3) * 1e-6
 	must.Equal(t, &result.Added{Amount: result.Amount{Value: 4e-6, CI: &result.Interval{4e-6 - half, 4e-6 + half}, N: 3}, Unit: "s/transaction"}, got["bridge"], blocks.Approx())
-	if host := got["host"]; host == nil || math.Abs(host.Value-(20-31.0/3)*1e-6) > 1e-12 {
-		t.Errorf("the baseline: %+v", host)
-	}
+	host := got["host"]
+	must.True(t, host != nil && math.Abs(host.Value-(20-31.0/3)*1e-6) <= 1e-12, "the baseline: %+v", host)
 	bounded := run("transaction_rate", rates(20, 21, 19), rates(25, 28, 28))
 	bounded.Trials[0].AtLeast = []string{"transaction_rate"} // the baseline's
 	concurrent, elsewhere := after, after
@@ -235,12 +234,10 @@ func TestNoneInEither(t *testing.T) {
 		for _, pairing := range []verdict.Pairing{verdict.PairBlocks, verdict.PairNone} {
 			in := verdict.Input{Modes: blocks.HostAnd(), Workloads: []string{"stream"}, Trials: blocks.Join(blocks.Rows("host", c.metric, c.host...), blocks.Rows("veth", c.metric, c.veth...)), Rule: verdict.Rule{Margin: 0.05, Pairing: pairing, Noisy: c.noisy}}
 			cells, _ := verdict.Judge(in)
-			if v := cells[1]; v.Verdict != c.want || v.Ratio != nil {
-				t.Errorf("%s, pairing %q: %s, ratio %v; want %s", c.name, pairing, v.Verdict, v.Ratio, c.want)
-			}
-			if got := verdict.Comparisons(in, nil, []verdict.ComparisonRequest{{ID: "x", A: []string{"veth"}, B: []string{"host"}}}); len(got) != 1 || got[0].Verdict != c.want {
-				t.Errorf("%s: asked for: %+v", c.name, got)
-			}
+			v := cells[1]
+			must.True(t, v.Verdict == c.want && v.Ratio == nil, "%s, pairing %q: %s, ratio %v; want %s", c.name, pairing, v.Verdict, v.Ratio, c.want)
+			got := verdict.Comparisons(in, nil, []verdict.ComparisonRequest{{ID: "x", A: []string{"veth"}, B: []string{"host"}}})
+			must.True(t, len(got) == 1 && got[0].Verdict == c.want, "%s: asked for: %+v", c.name, got)
 		}
 		run := taken(blocks.Join(blocks.Rows("host", c.metric, c.host...), blocks.Rows("veth", c.metric, c.veth...)), blocks.HostAnd()...)
 		run.Run.Noisy = c.noisy
@@ -260,9 +257,8 @@ func TestMaximumHasNoVerdict(t *testing.T) {
 	after := blocks.Join(blocks.Rows("host", "rtt_max", 5e-3, 5.1e-3, 5e-3, 5e-3), blocks.Rows("veth", "rtt_max", 2.5e-3, 2.6e-3, 2.5e-3, 2.5e-3))
 	in := verdict.Input{Modes: blocks.HostAnd(), Workloads: []string{"stream"}, Trials: after, Rule: verdict.Rule{Margin: 0.05}}
 	cells, _ := verdict.Judge(in)
-	if c := cells[1]; c.Verdict != "" || c.Ratio != nil || c.P != nil || c.Value == nil || c.BlocksNeeded != nil {
-		t.Errorf("%+v", c)
-	}
+	c := cells[1]
+	must.True(t, c.Verdict == "" && c.Ratio == nil && c.P == nil && c.Value != nil && c.BlocksNeeded == nil, "%+v", c)
 	changes := Across(taken(before, blocks.HostAnd()...), taken(after, blocks.HostAnd()...), nil, 0.05).Cells
 	must.Require(t, len(changes) == 2, "%+v", changes)
 	for _, c := range changes {

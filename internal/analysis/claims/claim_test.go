@@ -227,9 +227,8 @@ func TestClaimsUnderNoDifference(t *testing.T) {
 		found += holds
 	}
 	// The standard error of 5 % in 1500 is 0.6 %.
-	if share := float64(single) / runs; share > 0.04 {
-		t.Errorf("without a difference, lower holds in %.3f of runs", share)
-	}
+	share := float64(single) / runs
+	must.True(t, share <= 0.04, "without a difference, lower holds in %.3f of runs", share)
 	if share := float64(decided) / runs; share > 0.07 || share < 0.03 {
 		t.Errorf("without a difference, one claim is decided in %.3f of runs; want about 0.05", share)
 	}
@@ -303,9 +302,8 @@ func TestClaimCannotTell(t *testing.T) {
 			}
 			s := claimStudy(tt.c)
 			got := evaluate(s, result.Run{}, tt.trials)[0]
-			if got.Outcome != result.ClaimCannotTell || !strings.Contains(got.Reason, tt.reason) || (got.BlocksNeeded != nil) != tt.needed {
-				t.Fatalf("%s: %s (blocks needed: %v); want %s", got.Outcome, got.Reason, got.BlocksNeeded, tt.reason)
-			}
+			must.Require(t, got.Outcome == result.ClaimCannotTell && strings.Contains(got.Reason, tt.reason) && (got.BlocksNeeded != nil) == tt.needed,
+				"%s: %s (blocks needed: %v); want %s", got.Outcome, got.Reason, got.BlocksNeeded, tt.reason)
 			if tt.needed && *got.BlocksNeeded < 1 {
 				t.Errorf("%d more blocks are needed", *got.BlocksNeeded)
 			}

@@ -62,9 +62,8 @@ func TestMachineOf(t *testing.T) {
 		"a calibration":            append(with(), "calibration_syscall", "90 ns"),
 		"the load at another time": append(with(), "load_average", "1 2 3"),
 	} {
-		if other, _ := identity.Of(labRun(same...)); other != key {
-			t.Errorf("%s: the key is %s, not %s", what, other, key)
-		}
+		other, _ := identity.Of(labRun(same...))
+		must.True(t, other == key, "%s: the key is %s, not %s", what, other, key)
 	}
 	seen := map[string]string{key: "the reference"}
 	for what, differs := range map[string][]string{
@@ -188,7 +187,6 @@ func TestMachineWarning(t *testing.T) {
 	want := "the two runs are of different machines, and ratios differ between machines: microcode of host a was 0x1 and is 0x2. Repeat the earlier run on this machine."
 	must.Equal(t, want, warned(with("microcode", "0x2")))
 	must.Equal(t, only, warned(append(with(), "calibration_syscall", "160 ns")))
-	if got := warned(with("microcode", strings.Repeat("x", 1<<20))); len(got) > 500 {
-		t.Errorf("a text of %d bytes", len(got))
-	}
+	got := warned(with("microcode", strings.Repeat("x", 1<<20)))
+	must.True(t, len(got) <= 500, "a text of %d bytes", len(got))
 }

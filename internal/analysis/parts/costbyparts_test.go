@@ -69,9 +69,8 @@ func TestCostByParts(t *testing.T) {
 		must.EqualFor(t, fmt.Sprintf("step %v", s.Parts), verdict, s.Verdict)
 	}
 	must.True(t, math.Abs(sum-c.Whole.Value) <= 1e-12, "the steps add up to %g, the whole is %g", sum, c.Whole.Value)
-	if s := c.Steps[0]; math.Abs(*s.Share-0.2) > 0.01 || s.ShareCI == nil {
-		t.Errorf("the share of the first step: %v %v", s.Share, s.ShareCI)
-	}
+	s := c.Steps[0]
+	must.True(t, math.Abs(*s.Share-0.2) <= 0.01 && s.ShareCI != nil, "the share of the first step: %v %v", s.Share, s.ShareCI)
 	r := c.Removals[0]
 	must.True(t, r.With == "top" && r.Without == "no-p1" && math.Abs(r.Cost.Value-0.5e-6*pace) <= 0.1e-6, "the removal: %+v", r)
 	must.True(t, r.Interaction != nil && math.Abs(r.Interaction.Value-1.5e-6*pace) <= 0.2e-6, "the interaction: %+v", r.Interaction)
@@ -112,8 +111,7 @@ func TestCostByPartsHasNoRanking(t *testing.T) {
 	for _, l := range []*study.CostByParts{nil, threeParts()} {
 		s.CostByParts = l
 		run := analysis.Evaluate(result.Run{Modes: in.Modes}, analysis.Evidence{Study: s, Trials: in.Trials})
-		if n := len(run.Rankings); (n == 0) != (l != nil) {
-			t.Errorf("with the ladder %v: %d rankings of %d cells", l, n, len(run.Cells))
-		}
+		n := len(run.Rankings)
+		must.True(t, (n == 0) == (l != nil), "with the ladder %v: %d rankings of %d cells", l, n, len(run.Cells))
 	}
 }

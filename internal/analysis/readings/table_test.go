@@ -82,9 +82,8 @@ func checkTable(t *testing.T, what string, tab Columns, trials []result.Trial, l
 		if at.mode == "m2" { // not measured
 			want = nil
 		}
-		if got := tab.Has(at.mode, at.workload); got != (len(want) > 0) {
-			t.Fatalf("%s: %v has trials: %v, want %d", what, at, got, len(want))
-		}
+		got := tab.Has(at.mode, at.workload)
+		must.Require(t, got == (len(want) > 0), "%s: %v has trials: %v, want %d", what, at, got, len(want))
 		for _, metric := range []string{"goodput", "rtt_p50", "retransmits"} {
 			var values []Reading
 			bad, bounded := 0, false
@@ -98,11 +97,10 @@ func checkTable(t *testing.T, what string, tab Columns, trials []result.Trial, l
 					bad++
 				}
 			}
-			if got := tab.Values(at.mode, at.workload, metric); !slices.Equal(got, values) {
-				t.Fatalf("%s: %s of %v is %v, want %v", what, metric, at, got, values)
-			}
-			if c := tab[at]; c != nil && c.bad(metric) != bad {
-				t.Fatalf("%s: %d bad values of %s of %v, want %d", what, c.bad(metric), metric, at, bad)
+			got := tab.Values(at.mode, at.workload, metric)
+			must.Require(t, slices.Equal(got, values), "%s: %s of %v is %v, want %v", what, metric, at, got, values)
+			if c := tab[at]; c != nil {
+				must.EqualFor(t, fmt.Sprintf("%s: bad values of %s of %v", what, metric, at), bad, c.bad(metric))
 			}
 			must.EqualFor(t, fmt.Sprintf("%s: lower bound of %s of %v", what, metric, at), bounded, tab.Limited(at.mode, at.workload, result.Metric{Name: metric}))
 		}

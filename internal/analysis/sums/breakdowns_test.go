@@ -49,14 +49,12 @@ func TestBreakdowns(t *testing.T) {
 	near(t, "CPUs of host", host.CPUs, 1.125)
 	near(t, "cost of host", host.Cost, 1)
 	near(t, "copy of host", host.Components[0].Cost, 0.95)
-	if ci := host.Components[0].CI; ci == nil || ci[0] >= 0.95 || ci[1] <= 0.95 {
-		t.Errorf("interval of two trials: %v", ci)
-	}
+	ci := host.Components[0].CI
+	must.True(t, ci != nil && ci[0] < 0.95 && ci[1] > 0.95, "interval of two trials: %v", ci)
 	near(t, "VXLAN of host", host.Components[1].Cost, 0)
 	// What others do meanwhile has a share of the samples and none of the cost.
-	if c := host.Components[2]; c.Share != 250./2250 || c.Cost != nil {
-		t.Errorf("other programs: %+v", c)
-	}
+	c := host.Components[2]
+	must.True(t, c.Share == 250./2250 && c.Cost == nil, "other programs: %+v", c)
 	// The machine's bill goes before what the samples come to.
 	near(t, "cost of vxlan", vxlan.Cost, 4)
 	near(t, "VXLAN of vxlan", vxlan.Components[1].Cost, 2)

@@ -33,12 +33,10 @@ func TestECDFs(t *testing.T) {
 	host, netns := got[0], got[1]
 	must.EqualFor(t, fmt.Sprintf("host: %+v", host), []any{2, 0, 400.0, 0.0219}, []any{host.Trials, host.Missing, host.Count(), host.Resolution})
 	// A quarter of all is of the first trial.
-	if a, b := host.Quantile(0.2), host.Quantile(0.3); a > 2.8e-5 || b < 2.8e-5 {
-		t.Errorf("quantiles of host: %g and %g", a, b)
-	}
-	if netns.Trials != 2 || netns.Missing != 2 || netns.Count() != 4100 || netns.Resolution < wide.Distributions[0].Resolution {
-		t.Errorf("netns: %d trials, %d missing, %g, resolution %g", netns.Trials, netns.Missing, netns.Count(), netns.Resolution)
-	}
+	a, b := host.Quantile(0.2), host.Quantile(0.3)
+	must.True(t, a <= 2.8e-5 && b >= 2.8e-5, "quantiles of host: %g and %g", a, b)
+	must.True(t, netns.Trials == 2 && netns.Missing == 2 && netns.Count() == 4100 && netns.Resolution >= wide.Distributions[0].Resolution,
+		"netns: %d trials, %d missing, %g, resolution %g", netns.Trials, netns.Missing, netns.Count(), netns.Resolution)
 }
 
 // drawn are durations about a median, in seconds, with a long tail, and how many there are of each.

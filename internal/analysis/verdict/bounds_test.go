@@ -95,7 +95,6 @@ func TestAgreements(t *testing.T) {
 			}
 		})
 	}
-	if got, _ := Agreements(blocks.HostAnd(), nil, common, Rule{Margin: 0.05}); got != nil {
-		t.Errorf("nothing was verified: %+v", got)
-	}
+	got, _ := Agreements(blocks.HostAnd(), nil, common, Rule{Margin: 0.05})
+	must.True(t, got == nil, "nothing was verified: %+v", got)
 }

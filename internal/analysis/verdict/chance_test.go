@@ -37,9 +37,8 @@ func TestDifferenceByBothTests(t *testing.T) {
 		cells, warnings := Cells(blocks.HostAnd(), []string{"stream"}, paired(c.logs...), Rule{Margin: c.margin})
 		got := cells[1]
 		must.EqualFor(t, c.name, c.want, got.Verdict)
-		if (got.FlipP == nil) != (c.flip == 0) || got.FlipP != nil && math.Abs(*got.FlipP-c.flip) > 1e-12 {
-			t.Errorf("%s: p of the sign-flip test %v, want %g", c.name, got.FlipP, c.flip)
-		}
+		must.True(t, (got.FlipP == nil) == (c.flip == 0) && (got.FlipP == nil || math.Abs(*got.FlipP-c.flip) <= 1e-12),
+			"%s: p of the sign-flip test %v, want %g", c.name, got.FlipP, c.flip)
 		if got.BlocksNeeded != nil && c.warned {
 			t.Errorf("%s: %d more blocks would settle it by the t test", c.name, *got.BlocksNeeded)
 		}
@@ -99,9 +98,8 @@ func TestChanceOf(t *testing.T) {
 	}
 	got := ChanceOf(run)
 	must.Equal(t, Chance{Comparisons: 6, Verdicts: 5, Families: 5}, got)
-	if math.Abs(got.Wrong()-0.3) > 1e-12 || math.Abs(got.WrongFamilies()-0.25) > 1e-12 {
-		t.Errorf("%g wrong, in %g families", got.Wrong(), got.WrongFamilies())
-	}
+	must.True(t, math.Abs(got.Wrong()-0.3) <= 1e-12 && math.Abs(got.WrongFamilies()-0.25) <= 1e-12,
+		"%g wrong, in %g families", got.Wrong(), got.WrongFamilies())
 	run.Noisy = "load"
 	must.Equal(t, Chance{}, ChanceOf(run))
 }

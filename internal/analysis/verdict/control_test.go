@@ -19,9 +19,8 @@ func TestTrialsAsideDoNotCount(t *testing.T) {
 	want, _ := Cells(blocks.HostAnd(), []string{"stream"}, trials, Rule{Margin: 0.05})
 	got, _ := Cells(blocks.HostAnd(), []string{"stream"}, append(trials, pilot, profiled), Rule{Margin: 0.05})
 	must.Equal(t, want, got)
-	if c := readings.Counted(blocks.HostAnd(), append(trials, pilot, profiled)); !c[5] || c[6] || c[7] {
-		t.Errorf("counted %v", c)
-	}
+	c := readings.Counted(blocks.HostAnd(), append(trials, pilot, profiled))
+	must.True(t, c[5] && !c[6] && !c[7], "counted %v", c)
 }
 
 // A control is no claim about a mode: it neither costs the others a correction nor
@@ -43,9 +42,8 @@ func TestNoisyRunCannotTell(t *testing.T) {
 	trials := blocks.Join(blocks.Rows("host", "goodput", 80, 81, 79), blocks.Rows("veth", "goodput", 100, 101, 99))
 	in := Input{Modes: blocks.HostAnd(), Workloads: []string{"stream"}, Trials: trials, Rule: Rule{Margin: 0.05, Noisy: "half of the trials are invalid"}}
 	cells, warnings := Judge(in)
-	if c := cells[1]; c.Verdict != result.CannotTell || c.Ratio == nil || c.RatioCI == nil || c.P == nil || c.BlocksNeeded != nil {
-		t.Errorf("%+v", c)
-	}
+	c := cells[1]
+	must.True(t, c.Verdict == result.CannotTell && c.Ratio != nil && c.RatioCI != nil && c.P != nil && c.BlocksNeeded == nil, "%+v", c)
 	must.True(t, len(warnings) == 0, "a verdict is warned of that is not given: %+v", warnings)
 	compared := Comparisons(in, nil, []ComparisonRequest{{ID: "x", A: []string{"veth"}, B: []string{"host"}}})
 	must.True(t, len(compared) == 1 && compared[0].Verdict == result.CannotTell && compared[0].Ratio != nil, "%+v", compared)

@@ -81,9 +81,8 @@ func TestCrossing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			trials := curves(of, c.metric, 10, 0.01, c.f, rng())
 			if c.metric != "transaction_rate" {
-				if found, ok := verdict.Crossings(verdict.Input{Modes: blocks.HostAnd(), Trials: trials}, of); ok {
-					t.Errorf("%+v", found)
-				}
+				found, ok := verdict.Crossings(verdict.Input{Modes: blocks.HostAnd(), Trials: trials}, of)
+				must.True(t, !ok, "%+v", found)
 				return
 			}
 			got := crossingsIn(t, of, trials, verdict.Rule{})
@@ -93,12 +92,9 @@ func TestCrossing(t *testing.T) {
 				if math.Abs(math.Log2(x.At/want)) > 0.15 || !(x.CI[0] <= want && want <= x.CI[1]) || !(x.CI[0] <= x.At && x.At <= x.CI[1]) || x.CI[1]/x.CI[0] > 1.5 || x.N != 10 {
 					t.Errorf("%+v, want it at %g", x, want)
 				}
-				if x.A == x.B || i == 0 && x.A != c.first {
-					t.Errorf("%s is better than %s below, want %s", x.A, x.B, c.first)
-				}
-				if !(x.Below.Ratio > 1 && x.Above.Ratio < 1) || float64(x.Below.Count) > x.CI[0] || float64(x.Above.Count) < x.CI[1] {
-					t.Errorf("the ratio is %+v below and %+v above", x.Below, x.Above)
-				}
+				must.True(t, x.A != x.B && (i != 0 || x.A == c.first), "%s is better than %s below, want %s", x.A, x.B, c.first)
+				must.True(t, x.Below.Ratio > 1 && x.Above.Ratio < 1 && float64(x.Below.Count) <= x.CI[0] && float64(x.Above.Count) >= x.CI[1],
+					"the ratio is %+v below and %+v above", x.Below, x.Above)
 			}
 		})
 	}
@@ -164,9 +160,8 @@ func TestCrossingCoverage(t *testing.T) {
 				}
 			}
 		}
-		if share := float64(held) / float64(found); found < runs/2 || share < 0.93 || share > 0.97 {
-			t.Errorf("%d blocks: %d of %d intervals hold the crossing", blocks, held, found)
-		}
+		share := float64(held) / float64(found)
+		must.True(t, found >= runs/2 && share >= 0.93 && share <= 0.97, "%d blocks: %d of %d intervals hold the crossing", blocks, held, found)
 	}
 	alarms := 0
 	for range 1500 {
@@ -183,9 +178,8 @@ func TestEvaluateConcurrency(t *testing.T) {
 	in := analysis.Evidence{Study: s, Trials: curves(of, "transaction_rate", 6, 0.01, crossesAt(12, 0.1), rand.New(rand.NewPCG(5, 5))), Lab: true}
 	run := analysis.Evaluate(result.Run{Status: result.RunComplete, Modes: blocks.HostAnd()}, in)
 	must.Require(t, len(run.Concurrencies) == 1 && len(run.Concurrencies[0].Crossings) == 1 && len(run.Cells) == 6, "%d cells, %+v", len(run.Cells), run.Concurrencies)
-	if again := analysis.Evaluate(run, in); !reflect.DeepEqual(again.Concurrencies, run.Concurrencies) {
-		t.Errorf("judged again: %+v", again.Concurrencies)
-	}
+	again := analysis.Evaluate(run, in)
+	must.True(t, reflect.DeepEqual(again.Concurrencies, run.Concurrencies), "judged again: %+v", again.Concurrencies)
 }
 
 // Where blocks share a set-up, whose level is drawn once, the interval of a crossing is that of the set-ups.

@@ -33,9 +33,8 @@ func TestAdded(t *testing.T) {
 		t.Errorf("round trip: %+v", got)
 	}
 	for metric, rule := range map[string]Rule{"goodput": {Margin: 0.05}, "loss_ratio": {Margin: 0.05}, "transaction_rate": {Margin: 0.05, Pairing: PairNone}} {
-		if got := added(metric, rule); got != nil {
-			t.Errorf("%s: added %+v", metric, got)
-		}
+		got := added(metric, rule)
+		must.True(t, got == nil, "%s: added %+v", metric, got)
 	}
 	// Of several exchanges at once, or on a schedule, the rate tells the time of none; a latency is one all the same.
 	serial = nil

@@ -61,9 +61,8 @@ func TestLimit(t *testing.T) {
 	} {
 		l := must.Get(ParseLimit(text))(t)
 		_, _, cell := l.Judge([]result.Cell{{Mode: "docker/driver:a.b", Workload: "rr", Metric: "transaction_rate", Better: result.Higher}})
-		if got := l.Idle(*cell); holds == "" && got != "" || !strings.Contains(got, holds) {
-			t.Errorf("%s: %q, want %q", text, got, holds)
-		}
+		got := l.Idle(*cell)
+		must.True(t, (holds != "" || got == "") && strings.Contains(got, holds), "%s: %q, want %q", text, got, holds)
 	}
 	for text, why := range map[string]string{
 		"a.b.time < 5us": "neither <= nor >=", "a.time <= 5us": "does not name", "a.b.speed <= 5": `no metric "speed"`,

@@ -54,9 +54,8 @@ func TestAAThroughCells(t *testing.T) {
 				any++
 			}
 		}
-		if rate := float64(any) / sessions; rate > 0.06 || n == 1 && rate < 0.04 || rate < 0.015 {
-			t.Errorf("%d modes: told apart in %.1f %% of the sessions", n, 100*rate)
-		}
+		rate := float64(any) / sessions
+		must.True(t, rate <= 0.06 && (n != 1 || rate >= 0.04) && rate >= 0.015, "%d modes: told apart in %.1f %% of the sessions", n, 100*rate)
 		if rate := float64(told) / float64(n*sessions); rate > 0.06 {
 			t.Errorf("%d modes: %.1f %% of the comparisons", n, 100*rate)
 		}
@@ -84,9 +83,8 @@ func TestLossyTrials(t *testing.T) {
 			"%s: %+v, want %+v", c.Mode, c.Lossy, want)
 	}
 	must.True(t, cells[0].CI == nil && *cells[0].Value == 0, "no loss seen has the interval %v", cells[0].CI)
-	if other, _ := Cells(blocks.HostAnd(), []string{"stream"}, blocks.Rows("host", "goodput", 1, 2), Rule{}); other[0].Lossy != nil {
-		t.Error("goodput counts lossy trials")
-	}
+	other, _ := Cells(blocks.HostAnd(), []string{"stream"}, blocks.Rows("host", "goodput", 1, 2), Rule{})
+	must.True(t, other[0].Lossy == nil, "goodput counts lossy trials")
 }
 
 // Method 5, item 18: a session that broke off after block 3 of a second mode, and a
@@ -108,9 +106,8 @@ func TestInterruptedSession(t *testing.T) {
 		ratio float64
 	}{{5, 0}, {5, 0.8}, {3, 0.9}, {4, 0.7}} {
 		c := cells[i]
-		if c.N != want.n || i > 0 && (math.Abs(*c.Ratio-want.ratio) > 0.003 || c.Verdict != result.Worse) {
-			t.Errorf("%s: %d pairs, ratio %v, %s", c.Mode, c.N, c.Ratio, c.Verdict)
-		}
+		must.True(t, c.N == want.n && (i <= 0 || math.Abs(*c.Ratio-want.ratio) <= 0.003 && c.Verdict == result.Worse),
+			"%s: %d pairs, ratio %v, %s", c.Mode, c.N, c.Ratio, c.Verdict)
 	}
 	// The whole of it, without the blocks that are not whole.
 	var kept []result.Trial
@@ -151,9 +148,8 @@ func TestJudgingManyTrials(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	cells, warnings := Judge(in)
 	runtime.ReadMemStats(&after)
-	if got := after.TotalAlloc - before.TotalAlloc; got > 250*n {
-		t.Errorf("%d bytes were allocated, %d a trial", got, got/n)
-	}
+	got := after.TotalAlloc - before.TotalAlloc
+	must.True(t, got <= 250*n, "%d bytes were allocated, %d a trial", got, got/n)
 	must.True(t, len(cells) == 100 && cells[0].N == 1000 && len(warnings) == 0, "%d cells, the first of %d trials, %d warnings", len(cells), cells[0].N, len(warnings))
 }
 

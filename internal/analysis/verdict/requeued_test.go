@@ -42,8 +42,7 @@ func TestRequeued(t *testing.T) {
 	}
 	want := []cell{{"host", 4, 100}, {"bridge", 2, 50}}
 	must.Equal(t, want, got, cmp.Comparer(func(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 }))
-	if r := cells[1].Ratio; r == nil || *r < 0.499999 || *r > 0.500001 {
-		t.Errorf("ratio %v, want 0.5: a pair of two sessions is among those compared", r)
-	}
+	r := cells[1].Ratio
+	must.True(t, r != nil && *r >= 0.499999 && *r <= 0.500001, "ratio %v, want 0.5: a pair of two sessions is among those compared", r)
 	must.Equal(t, result.Tally{OK: 9, Invalid: 5}, result.Count(trials))
 }

@@ -48,18 +48,16 @@ func TestSensitivity(t *testing.T) {
 		must.True(t, p.Setting == want.text && p.Ratio >= want.ratio && p.Ratio <= want.ratio*1.01 && p.Blocks == 4 && p.CI != nil, "%+v, want %+v", p, want)
 	}
 	must.True(t, got[0].Low == got[0].Settings[1].Ratio && got[0].High == got[0].Settings[2].Ratio, "from %g to %g", got[0].Low, got[0].High)
-	if one := Sensitivity(in(1), s); len(one) != 1 || len(one[0].Settings) != 2 {
-		t.Errorf("with one CPU: %+v", one)
-	}
+	one := Sensitivity(in(1), s)
+	must.True(t, len(one) == 1 && len(one[0].Settings) == 2, "with one CPU: %+v", one)
 	wild := in(0)
 	for i := range wild.Trials {
 		if tr := &wild.Trials[i]; tr.Workload == "s~two_cores" && tr.Mode == "m" && tr.Block%2 == 0 {
 			tr.Metrics["goodput"] *= 3
 		}
 	}
-	if n := Sensitivity(wild, s); len(n) != 1 || !n[0].Settings[2].Noisy || n[0].High != n[0].Settings[0].Ratio || n[0].Settings[1].Noisy {
-		t.Errorf("with a noisy setting: %+v", n)
-	}
+	n := Sensitivity(wild, s)
+	must.True(t, len(n) == 1 && n[0].Settings[2].Noisy && n[0].High == n[0].Settings[0].Ratio && !n[0].Settings[1].Noisy, "with a noisy setting: %+v", n)
 	cells, _ := Judge(in(0))
 	for _, c := range cells {
 		must.EqualFor(t, "the workload of a cell", "s", c.Workload)

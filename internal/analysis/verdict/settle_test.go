@@ -32,9 +32,8 @@ func TestSettle(t *testing.T) {
 		{"a value of 0", cell(func(c *result.Cell) { c.Ratio, c.RatioCI = nil, nil }), false, false, SettleNever, 0},
 		{"another verdict", cell(func(c *result.Cell) { c.Verdict = result.Same }), false, false, SettleNone, 0},
 	} {
-		if by, blocks := Settle(c.cell, c.bounded, c.noisy); by != c.by || blocks != c.blocks {
-			t.Errorf("%s: %q, %d blocks; want %q, %d", c.name, by, blocks, c.by, c.blocks)
-		}
+		by, blocks := Settle(c.cell, c.bounded, c.noisy)
+		must.True(t, by == c.by && blocks == c.blocks, "%s: %q, %d blocks; want %q, %d", c.name, by, blocks, c.by, c.blocks)
 	}
 }
 
@@ -48,8 +47,7 @@ func TestSettleAsForecast(t *testing.T) {
 		must.EqualFor(t, fmt.Sprintf("sd %g, %g degrees of freedom", sd, df), stats.BlocksNeeded([]stats.LogRatio{l}, 0.05)[0], got)
 		return l.N + got
 	}
-	if n, four := estimate(0.1, 0), estimate(0.4, 0); four < 12*n || four > 16*n {
-		t.Errorf("%d blocks, and %d with four times the spread", n, four)
-	}
+	n, four := estimate(0.1, 0), estimate(0.4, 0)
+	must.True(t, four >= 12*n && four <= 16*n, "%d blocks, and %d with four times the spread", n, four)
 	estimate(0.1, 3) // an interval of set-ups
 }

@@ -92,9 +92,8 @@ func TestSetupsOfIdenticalModes(t *testing.T) {
 			differ++
 		}
 	}
-	if share := float64(differ) / sessions; share < 0.03 || share > 0.065 {
-		t.Errorf("%.3f of the intervals exclude the truth, want 0.05", share)
-	}
+	share := float64(differ) / sessions
+	must.True(t, share >= 0.03 && share <= 0.065, "%.3f of the intervals exclude the truth, want 0.05", share)
 }
 
 // Comparisons that a study asks for, the steps of a cost by parts, the width by which a run stops, and changes between runs have the

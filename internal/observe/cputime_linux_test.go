@@ -83,9 +83,8 @@ func TestAloneBillOfKnownLoad(t *testing.T) {
 	charged := busy - (all - own) // the spinner's, by the CPU cost
 	fmt.Printf("the CPU cost is %.4g CPU s, all tasks together used %.4g; the spinner used %.4g and is charged %.4g (%+.1f %%); stolen were %.4g\n",
 		busy, all, own, charged, 100*(charged/own-1), stolen)
-	if within := 0.1 * busy; own <= 0 || charged > own+within || charged+stolen < own-within {
-		t.Errorf("the spinner is charged %.4g CPU s, of %.4g", charged, own)
-	}
+	within := 0.1 * busy
+	must.True(t, own > 0 && charged <= own+within && charged+stolen >= own-within, "the spinner is charged %.4g CPU s, of %.4g", charged, own)
 }
 
 // reading3 is the machine's CPU time with the time of all tasks and of one.

@@ -71,12 +71,10 @@ func TestCPUTimeStepsCancel(t *testing.T) {
 		whole.Add(before, now)
 		before = now
 	}
-	if busy, err := whole.Busy(); err != nil || math.Abs(busy-7) > 0.011 {
-		t.Errorf("busy %g (%v), want 7: one CPU of two for 7 s", busy, err)
-	}
-	if got := whole.Resolution(); math.Abs(got-0.387) > 0.001 {
-		t.Errorf("resolution of 1000 windows is %g", got)
-	}
+	busy, err := whole.Busy()
+	must.True(t, err == nil && math.Abs(busy-7) <= 0.011, "busy %g (%v), want 7: one CPU of two for 7 s", busy, err)
+	got := whole.Resolution()
+	must.True(t, math.Abs(got-0.387) <= 0.001, "resolution of 1000 windows is %g", got)
 }
 
 // withIdle adds exact idle times to a sample of stat2, one for each CPU. Each was read for 10 us,
@@ -99,18 +97,15 @@ func TestCPUTimeExact(t *testing.T) {
 	want := map[string]float64{"cpu_user": 0.02, "cpu_system": 0.02, "cpu_irq": 0, "cpu_softirq": 0, "cpu_steal": 0,
 		"cpu_idle": 0.044, "cpu_busy": 2 * (2*0.01999 - 0.022), "cpu_time": 2 * 0.01999}
 	must.Equal(t, want, got.Metrics(), nearly)
-	if r := got.Resolution(); math.Abs(r-3*50e-6*2) > 1e-9 {
-		t.Errorf("resolution %g", r)
-	}
-	if share, known := got.BusiestCPU(); !known || math.Abs(share-(1-0.004/0.01999)) > 1e-9 {
-		t.Errorf("busiest CPU %g, %t", share, known)
-	}
+	r := got.Resolution()
+	must.True(t, math.Abs(r-3*50e-6*2) <= 1e-9, "resolution %g", r)
+	share, known := got.BusiestCPU()
+	must.True(t, known && math.Abs(share-(1-0.004/0.01999)) <= 1e-9, "busiest CPU %g, %t", share, known)
 
 	// A CPU that could not be read exactly once has its steps: here CPU 1, idle for 20 of 20 ms.
 	got.Add(withIdle(at(t, 0, stat2(0, 0, 100, 0, 0)), 0), withIdle(at(t, 20, stat2(1, 1, 102, 0, 0)), 4000*us, 18500*us))
-	if idle := got.Metrics()["cpu_idle"]; math.Abs(idle-(0.044+0.004+0.02)) > 1e-9 {
-		t.Errorf("idle %g with a CPU in steps", idle)
-	}
+	idle := got.Metrics()["cpu_idle"]
+	must.True(t, math.Abs(idle-(0.044+0.004+0.02)) <= 1e-9, "idle %g with a CPU in steps", idle)
 	if r, least := got.Resolution(), edgeError(1); r < least || r > 1.1*least {
 		t.Errorf("resolution %g with a CPU in steps, want about %g", r, least)
 	}
@@ -120,12 +115,10 @@ func TestCPUTimeExact(t *testing.T) {
 func TestCPUTimeDisagrees(t *testing.T) {
 	var got CPUTime
 	got.Add(withIdle(at(t, 0, stat2(0, 0, 100, 0, 0)), 0, 0), withIdle(at(t, 1000, stat2(100, 0, 200, 0, 0)), 0, 0))
-	if busy, err := got.Busy(); err != nil || math.Abs(busy-1) > 0.001 {
-		t.Errorf("busy %g, %v; want 1: CPU 0 all the time, CPU 1 never", busy, err)
-	}
-	if r := got.Resolution(); r < 0.01 {
-		t.Errorf("resolution %g", r)
-	}
+	busy, err := got.Busy()
+	must.True(t, err == nil && math.Abs(busy-1) <= 0.001, "busy %g, %v; want 1: CPU 0 all the time, CPU 1 never", busy, err)
+	r := got.Resolution()
+	must.True(t, r >= 0.01, "resolution %g", r)
 	if got = got.Plus(got); got.Metrics()["cpu_idle"] != 2 {
 		t.Errorf("twice: %v", got.Metrics())
 	}
@@ -163,9 +156,7 @@ func TestCPUTimeGaps(t *testing.T) {
 			}
 			must.Equal(t, c.known, sortedKeys(s.Metrics()), cmpopts.EquateEmpty())
 			_, err := s.Busy()
-			if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
-				t.Errorf("%v, want %q", err, c.err)
-			}
+			must.True(t, (err == nil) == (c.err == "") && (err == nil || strings.Contains(err.Error(), c.err)), "%v, want %q", err, c.err)
 		})
 	}
 }
@@ -195,9 +186,7 @@ func TestTimesOfAnotherProcess(t *testing.T) {
 		"read an hour ago":   {Machine: []uint64{1}, CPUs: []CPUCounts{{Ticks: []uint64{1}, Exact: &ExactIdle{From: -time.Hour}}}},
 		"a CPU of all kinds": {Machine: []uint64{1}, CPUs: []CPUCounts{{Ticks: make([]uint64, columns+1)}}},
 	} {
-		if _, err := bad.Sample(time.Now()); err == nil {
-			t.Errorf("%s is taken for CPU time", what)
-		}
+		must.FailFor(t, what+" is taken for CPU time", must.Err(bad.Sample(time.Now())))
 	}
 }
 
@@ -207,9 +196,8 @@ func TestFullest(t *testing.T) {
 	// CPU 0 has no idle time at all, CPU 1 what the machine has.
 	var one, other CPUTime
 	one.Add(at(t, 0, stat2(100, 100, 1000, 100, 7)), at(t, 500, stat2(125, 125, 1050, 100, 7)))
-	if share, known := one.BusiestCPU(); !known || share != 1 {
-		t.Errorf("a full CPU: %g, %t", share, known)
-	}
+	share, known := one.BusiestCPU()
+	must.True(t, known && share == 1, "a full CPU: %g, %t", share, known)
 	idle := func(ticks0, ticks1 string) string {
 		return "cpu  9 0 0 9 0 0 0 0 0 0\ncpu0 9 0 0 " + ticks0 + " 0 0 0 0 0 0\ncpu1 9 0 0 " + ticks1 + " 0 0 0 0 0 0\nintr 1\n"
 	}
@@ -223,9 +211,8 @@ func TestFullest(t *testing.T) {
 	}
 	other.Add(at(t, 1000, idle("150", "190")), at(t, 2000, idle("140", "290")))
 	for what, s := range map[string]CPUTime{"none": {}, "backwards": other, "with an unknown one": one.Plus(other)} {
-		if share, known := s.BusiestCPU(); known {
-			t.Errorf("%s: %g is known", what, share)
-		}
+		share, known := s.BusiestCPU()
+		must.True(t, !known, "%s: %g is known", what, share)
 	}
 	var lost CPUTime
 	lost.Add(nil, nil)

@@ -107,12 +107,10 @@ func TestOthers(t *testing.T) {
 			to := must.Get(o.Read())(t)
 			must.Equal(t, len(slices.DeleteFunc(slices.Clone(tt.after), func(p proc) bool { return p.kernel })), len(o.seen))
 			got, gaps := to.Since(from)
-			if d := cmp.Diff(map[string]float64{"cpu": tt.want}, got); d != "" || gaps != nil {
-				t.Errorf("gaps %v (-want +got):\n%s", gaps, d)
-			}
-			if words := to.(Explainer).Explain(from)["cpu"]; words != tt.words {
-				t.Errorf("says %q, want %q", words, tt.words)
-			}
+			d := cmp.Diff(map[string]float64{"cpu": tt.want}, got)
+			must.True(t, d == "" && gaps == nil, "gaps %v (-want +got):\n%s", gaps, d)
+			words := to.(Explainer).Explain(from)["cpu"]
+			must.True(t, words == tt.words, "says %q, want %q", words, tt.words)
 		})
 	}
 }
@@ -162,9 +160,8 @@ func TestClock(t *testing.T) {
 		later := now.Add(window)
 		to := clockSample{forward: later, day: later.Round(0).Add(tt.set)}
 		got, gaps := to.Since(from)
-		if d := cmp.Diff(map[string]float64{"elapsed": 10, "step": tt.want}, got); d != "" || gaps != nil {
-			t.Errorf("%s: gaps %v (-want +got):\n%s", tt.name, gaps, d)
-		}
+		d := cmp.Diff(map[string]float64{"elapsed": 10, "step": tt.want}, got)
+		must.True(t, d == "" && gaps == nil, "%s: gaps %v (-want +got):\n%s", tt.name, gaps, d)
 	}
 	s := must.Get(NewClock(nil).Read())(t)
 	end, _ := NewClock(nil).Read()

@@ -99,9 +99,8 @@ func TestLayout(t *testing.T) {
 	}
 	must.Equal(t, want, relocated(t, spec))
 	got, err := reasonNames(spec)
-	if diff := cmp.Diff(map[uint32]string{0: "SKB_NOT_DROPPED_YET", 3: "NO_SOCKET"}, got); err != nil || diff != "" {
-		t.Errorf("%v, (-want +got):\n%s", err, diff)
-	}
+	diff := cmp.Diff(map[uint32]string{0: "SKB_NOT_DROPPED_YET", 3: "NO_SOCKET"}, got)
+	must.True(t, err == nil && diff == "", "%v, (-want +got):\n%s", err, diff)
 }
 
 // A field of another size is read in full, and a missing one is not read.
@@ -139,9 +138,8 @@ func TestKernelsThatTellTooLittle(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := reasonNames(c.spec)
-			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-				t.Errorf("got %v, want %q", err, c.want)
-			}
+			must.True(t, (c.want != "" || err == nil) && (c.want == "" || err != nil && strings.Contains(err.Error(), c.want)),
+				"got %v, want %q", err, c.want)
 		})
 	}
 }

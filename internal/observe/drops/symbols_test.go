@@ -1,6 +1,7 @@
 package drops
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -26,9 +27,7 @@ ffffffffa0000000 t in_a_module	[nft]
 		t.Errorf("hidden addresses gave %v, %v", got, err)
 	}
 	for _, bad := range []string{"no symbol\n", "ffffffff81000000\n", "xyz T name\n"} {
-		if _, err := symbolise(strings.NewReader(bad), []uint64{1}); err == nil {
-			t.Errorf("%q was taken", bad)
-		}
+		must.FailFor(t, fmt.Sprintf("%q was taken", bad), must.Err(symbolise(strings.NewReader(bad), []uint64{1})))
 	}
 }
 

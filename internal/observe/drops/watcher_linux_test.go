@@ -61,9 +61,7 @@ func TestReasons(t *testing.T) {
 				t.Errorf("%d of %d arrived, %d dropped by %s, %d by others: %+v", got, n, found, tt.reason, others, flows[0])
 			}
 			for _, d := range flows[0] {
-				if d.Location == "" || drops.Place(d) != tt.place {
-					t.Errorf("%+v is at %q, want %q", d, drops.Place(d), tt.place)
-				}
+				must.True(t, d.Location != "" && drops.Place(d) == tt.place, "%+v is at %q, want %q", d, drops.Place(d), tt.place)
 			}
 		})
 	}

@@ -86,13 +86,10 @@ func TestReadNumber(t *testing.T) {
 		file := filepath.Join(dir, "time")
 		must.Do(t, os.WriteFile(file, []byte(text), 0o600))
 		got, ok := readNumber(file, make([]byte, 32))
-		if ok != (want >= 0) || ok && got != want {
-			t.Errorf("%q: %d, %t", text, got, ok)
-		}
+		must.True(t, ok == (want >= 0) && (!ok || got == want), "%q: %d, %t", text, got, ok)
 	}
-	if _, ok := readNumber(filepath.Join(dir, "none"), make([]byte, 32)); ok {
-		t.Error("a file that does not exist has a number")
-	}
+	_, ok := readNumber(filepath.Join(dir, "none"), make([]byte, 32))
+	must.True(t, !ok, "a file that does not exist has a number")
 }
 
 func TestOpenRefuses(t *testing.T) {
@@ -103,14 +100,12 @@ func TestOpenRefuses(t *testing.T) {
 	for what, root := range map[string]string{
 		"no cpuidle": t.TempDir(), "too many CPUs": sysfs(t, many), "no CPU of this machine": sysfs(t, map[int][2]string{1 << 9: {"1", "1"}}),
 	} {
-		if _, err := Open(root); !errors.Is(err, ErrNone) {
-			t.Errorf("%s: %v", what, err)
-		}
+		_, err := Open(root)
+		must.True(t, errors.Is(err, ErrNone), "%s: %v", what, err)
 	}
 	var none *Reader
-	if got := none.Read(); got != nil {
-		t.Errorf("without a reader: %+v", got)
-	}
+	got := none.Read()
+	must.True(t, got == nil, "without a reader: %+v", got)
 	none.Close()
 }
 

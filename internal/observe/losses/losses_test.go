@@ -149,13 +149,11 @@ func TestAttribute(t *testing.T) {
 			if c.want == nil {
 				c.want = map[string]int64{}
 			}
-			if diff := cmp.Diff(c.want, places); diff != "" {
-				t.Errorf("places (-want +got):\n%s%+v", diff, got)
-			}
+			diff := cmp.Diff(c.want, places)
+			must.True(t, diff == "", "places (-want +got):\n%s%+v", diff, got)
 			must.Equal(t, []int64{c.unexplained, c.sent - c.received}, []int64{got.Unexplained, got.Lost})
-			if text := strings.Join(got.Missing, "\n"); c.missing == "" && text != "" || !strings.Contains(text, c.missing) {
-				t.Errorf("missing %q, want %q", text, c.missing)
-			}
+			text := strings.Join(got.Missing, "\n")
+			must.True(t, (c.missing != "" || text == "") && strings.Contains(text, c.missing), "missing %q, want %q", text, c.missing)
 		})
 	}
 }
@@ -166,9 +164,8 @@ func TestAttributeGapsAndOrder(t *testing.T) {
 	a, b := stack("a", counters{"qdisc/eth0 tbf.drops": 1}, sender(10)), stack("b", counters{"conntrack.drop": 1}, receiver(7, 1))
 	a.Deltas.Gaps, b.Deltas.Gaps = []netstack.Gap{gap, gap}, []netstack.Gap{gap}
 	got := losses.Attribute(losses.Input{Sent: 10, Received: 7, Stacks: []losses.Stack{b, a}})
-	if want := []string{"b: " + gap.String(), "a: " + gap.String()}; !slices.Equal(got.Missing, want) {
-		t.Errorf("missing %q, want %q", got.Missing, want)
-	}
+	want := []string{"b: " + gap.String(), "a: " + gap.String()}
+	must.True(t, slices.Equal(got.Missing, want), "missing %q, want %q", got.Missing, want)
 	var order []string
 	for _, p := range got.Places {
 		order = append(order, p.Place)

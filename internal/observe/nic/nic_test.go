@@ -70,13 +70,11 @@ func TestStatisticsAreOfOneClass(t *testing.T) {
 	seen := map[string]nic.Class{}
 	for class, names := range nic.Statistics() {
 		for _, name := range names {
-			if other, twice := seen[name]; twice {
-				t.Errorf("%s is of %s and of %s", name, class, other)
-			}
+			other, twice := seen[name]
+			must.True(t, !twice, "%s is of %s and of %s", name, class, other)
 			seen[name] = class
-			if got, _, ok := nic.Classify(strings.ReplaceAll(name, "#", "12")); !ok || got != class {
-				t.Errorf("%s is found as %q, want %q", name, got, class)
-			}
+			got, _, ok := nic.Classify(strings.ReplaceAll(name, "#", "12"))
+			must.True(t, ok && got == class, "%s is found as %q, want %q", name, got, class)
 		}
 	}
 }

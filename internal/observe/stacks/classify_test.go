@@ -38,17 +38,13 @@ func TestRecorded(t *testing.T) {
 			all += n
 		}
 		share := func(c string) float64 { return float64(shares[c]) / float64(all) }
-		if share(result.Unclassified) > 0.02 {
-			t.Errorf("%s: no rule knows %.1f %%", name, 100*share(result.Unclassified))
-		}
+		must.True(t, share(result.Unclassified) <= 0.02, "%s: no rule knows %.1f %%", name, 100*share(result.Unclassified))
 		for _, c := range slices.Concat(always, own[name]) {
 			must.True(t, shares[c] != 0, "%s has no %s", name, c)
 		}
 		for _, c := range telling {
 			elsewhere := name == "docker-userland-proxy" && c == "bridge" || name == "netns-vxlan" && c == "netfilter"
-			if !slices.Contains(own[name], c) && !elsewhere && share(c) > noise {
-				t.Errorf("%s has %.1f %% of %s", name, 100*share(c), c)
-			}
+			must.True(t, slices.Contains(own[name], c) || elsewhere || share(c) <= noise, "%s has %.1f %% of %s", name, 100*share(c), c)
 		}
 	}
 }
@@ -113,9 +109,8 @@ func TestPrograms(t *testing.T) {
 	for name, want := range map[string][2]bool{
 		"docker-proxy": {true, false}, "dockerd": {false, true}, "containerd-shim": {false, true}, "wireguard-go": {true, false}, "tare-wireguard": {true, false}, "tare-proxy": {true, false}, "charon": {true, false}, "qemu-system-x86": {true, false}, "bash": {},
 	} {
-		if got := [2]bool{isProxy(name), isEngine(name)}; got != want {
-			t.Errorf("%s: proxy, engine %v, want %v", name, got, want)
-		}
+		got := [2]bool{isProxy(name), isEngine(name)}
+		must.True(t, got == want, "%s: proxy, engine %v, want %v", name, got, want)
 	}
 }
 

@@ -2,6 +2,7 @@ package stacks
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -29,13 +30,10 @@ func TestWriteAndRead(t *testing.T) {
 	twice := append(bytes.Clone(b.Bytes()), "\r\nidle (swapper) 4\n"...)
 	got, err := Read(twice)
 	want["idle (swapper)"] = 5
-	if d := cmp.Diff(want, got); d != "" || err != nil {
-		t.Errorf("%v (-want +got):\n%s", err, d)
-	}
+	d := cmp.Diff(want, got)
+	must.True(t, d == "" && err == nil, "%v (-want +got):\n%s", err, d)
 	for _, bad := range []string{"nocount\n", "a;b many\n", "a -1\n"} {
-		if _, err := Read([]byte(bad)); err == nil {
-			t.Errorf("%q was read", bad)
-		}
+		must.FailFor(t, fmt.Sprintf("%q was read", bad), must.Err(Read([]byte(bad))))
 	}
 }
 
@@ -47,8 +45,7 @@ func FuzzUnfold(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line string) {
 		s := Unfold(line)
 		must.True(t, sorter.Component(s) != "", "%q is in no component", line)
-		if again := Unfold(Fold(s)); again.Kind != s.Kind || len(again.Kernel) != len(s.Kernel) && len(s.Kernel) > 0 {
-			t.Errorf("%q: %+v came back as %+v", line, s, again)
-		}
+		again := Unfold(Fold(s))
+		must.True(t, again.Kind == s.Kind && (len(again.Kernel) == len(s.Kernel) || len(s.Kernel) <= 0), "%q: %+v came back as %+v", line, s, again)
 	})
 }

@@ -49,11 +49,9 @@ func TestFunctions(t *testing.T) {
 	pid := os.Getpid()
 	s := &Sampler{procRoot: "/proc"}
 	for relation, want := range map[observe.Relation]bool{observe.Self: true, observe.Agent: true, observe.Unrelated: false, observe.Descendant: false} {
-		if got := s.functions(map[int]observe.Program{pid: {Relation: relation}})(pid); (got != nil) != want {
-			t.Errorf("relation %v: functions are named: %v", relation, got != nil)
-		}
+		got := s.functions(map[int]observe.Program{pid: {Relation: relation}})(pid)
+		must.True(t, (got != nil) == want, "relation %v: functions are named: %v", relation, got != nil)
 	}
-	if got := s.functions(map[int]observe.Program{1: {Relation: observe.Agent}})(1); got != nil {
-		t.Error("another program's functions are named")
-	}
+	got := s.functions(map[int]observe.Program{1: {Relation: observe.Agent}})(1)
+	must.True(t, got == nil, "another program's functions are named")
 }

@@ -18,9 +18,7 @@ import (
 func TestCPUList(t *testing.T) {
 	for text, want := range map[string]int{"0": 1, "0-3": 4, "0-1,8,10-11": 5, "": -1, "3-1": -1, "a": -1, "0-99999999": -1} {
 		got, err := cpuList(text)
-		if want < 0 && err == nil || want >= 0 && len(got) != want {
-			t.Errorf("%q: %v, %v", text, got, err)
-		}
+		must.True(t, (want >= 0 || err != nil) && (want < 0 || len(got) == want), "%q: %v, %v", text, got, err)
 	}
 }
 
@@ -59,9 +57,8 @@ func TestSampler(t *testing.T) {
 			spun += n
 		}
 	}
-	if spun == 0 || got.Components()["watching"] < spun {
-		t.Errorf("%d of %d samples are of the spinner, and components %v", spun, got.Busy, got.Components())
-	}
+	must.True(t, spun != 0 && got.Components()["watching"] >= spun,
+		"%d of %d samples are of the spinner, and components %v", spun, got.Busy, got.Components())
 }
 
 // ownTime is the CPU time of this program.
@@ -110,9 +107,7 @@ func TestInterleavedSamples(t *testing.T) {
 		least time.Duration
 	}{{&long, 300 * time.Millisecond}, {&short, 100 * time.Millisecond}, {&none, 0}} {
 		got := must.Get(s.Profile(tt.of))(t)
-		if got.Elapsed < tt.least || tt.least == 0 && got.Elapsed != 0 {
-			t.Errorf("windows of %s took %s", tt.least, got.Elapsed)
-		}
+		must.True(t, got.Elapsed >= tt.least && (tt.least != 0 || got.Elapsed == 0), "windows of %s took %s", tt.least, got.Elapsed)
 		// Each CPU gives at most Rate samples a second, and one more at each end of a window.
 		most := got.CPUs * (int(got.Elapsed.Seconds()*Rate) + 10)
 		if n := got.Busy + got.Idle + got.Lost; n > most || tt.least > 0 && got.Busy == 0 || tt.least == 0 && n != 0 {
@@ -122,7 +117,6 @@ func TestInterleavedSamples(t *testing.T) {
 }
 
 func TestOpenWithoutProc(t *testing.T) {
-	if _, err := Open(t.TempDir(), observe.Own{PID: os.Getpid()}); !errors.Is(err, ErrUnavailable) {
-		t.Errorf("without /proc: %v", err)
-	}
+	_, err := Open(t.TempDir(), observe.Own{PID: os.Getpid()})
+	must.True(t, errors.Is(err, ErrUnavailable), "without /proc: %v", err)
 }

@@ -22,9 +22,8 @@ func TestSymbols(t *testing.T) {
 		0xffffffffc0000fff: "bpf_prog_6deef7357e7b4530", 0xffffffffc0001004: "nft_do_chain",
 		0xffffffff80ffffff: "", 0xffffffffb0000000: "", // below all functions, and far after the last one
 	} {
-		if got, ok := s.at(at); got != want || ok != (want != "") {
-			t.Errorf("%x is %q, %t, want %q", at, got, ok, want)
-		}
+		got, ok := s.at(at)
+		must.True(t, got == want && ok == (want != ""), "%x is %q, %t, want %q", at, got, ok, want)
 	}
 }
 

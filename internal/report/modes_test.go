@@ -50,9 +50,8 @@ func TestModesGrowLinearly(t *testing.T) {
 		return float64(after.TotalAlloc - before.TotalAlloc)
 	}
 	allocated(10) // what is made once
-	if few, many := allocated(500), allocated(1000); many > 2.3*few {
-		t.Errorf("%.0f bytes for 500 modes, %.0f for 1000: %.1f times", few, many, many/few)
-	}
+	few, many := allocated(500), allocated(1000)
+	must.True(t, many <= 2.3*few, "%.0f bytes for 500 modes, %.0f for 1000: %.1f times", few, many, many/few)
 }
 
 // Evaluating and printing 3000 modes, the goal is 1 s.

@@ -32,9 +32,7 @@ func TestSize(t *testing.T) {
 			must.Do(t, p.HTML(&page))
 			must.Do(t, p.Markdown(&text))
 			t.Logf("%d trials: %d bytes of HTML, %d of Markdown", len(trials), page.Len(), text.Len())
-			if page.Len() > c.most || text.Len() > 500e3 {
-				t.Errorf("%d bytes of HTML, at most %d; %d of Markdown", page.Len(), c.most, text.Len())
-			}
+			must.True(t, page.Len() <= c.most && text.Len() <= 500e3, "%d bytes of HTML, at most %d; %d of Markdown", page.Len(), c.most, text.Len())
 			figures := must.Get(p.Figures())(t)
 			for name, svg := range figures {
 				must.True(t, len(svg) <= 400e3, "%s has %d bytes", name, len(svg))

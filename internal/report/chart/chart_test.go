@@ -176,9 +176,8 @@ func TestMark(t *testing.T) {
 		m := Mark(tone)
 		wellFormed(t, []byte(strings.Replace(m, ">", "><title/><desc/>", 1)))
 		_, drawn, _ := strings.Cut(m, "<path")
-		if other, ok := shapes[drawn]; ok {
-			t.Errorf("%s looks like %s", tone, other)
-		}
+		other, ok := shapes[drawn]
+		must.True(t, !ok, "%s looks like %s", tone, other)
 		shapes[drawn] = tone
 	}
 }

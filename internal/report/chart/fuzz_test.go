@@ -28,9 +28,7 @@ func FuzzText(f *testing.F) {
 			if errors.Is(err, io.EOF) {
 				break
 			}
-			if err != nil {
-				t.Fatalf("%v in\n%s", err, c.String())
-			}
+			must.Require(t, err == nil, "%v in\n%s", err, c.String())
 			switch v := token.(type) {
 			case xml.StartElement:
 				must.Require(t, strings.Contains(" svg text path title ", " "+v.Name.Local+" "), "an element %q in\n%s", v.Name.Local, c.String())

@@ -2,6 +2,7 @@ package markdown
 
 import (
 	"strings"
+	"tare/internal/testkit/must"
 	"testing"
 	"unicode"
 )
@@ -25,8 +26,7 @@ func FuzzEscape(f *testing.F) {
 				t.Fatalf("%q is written %q, with a bare %q", s, got, r)
 			}
 		}
-		if left := len(got) - len(strings.TrimRight(got, "\\")); left%2 == 1 {
-			t.Errorf("%q is written %q, which escapes what follows it", s, got)
-		}
+		left := len(got) - len(strings.TrimRight(got, "\\"))
+		must.True(t, left%2 != 1, "%q is written %q, which escapes what follows it", s, got)
 	})
 }

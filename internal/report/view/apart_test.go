@@ -29,9 +29,8 @@ func TestPackagesOfSectionsAreApart(t *testing.T) {
 		}
 		f := must.Get(parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly))(t)
 		for _, spec := range f.Imports {
-			if name, ours := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), "tare/internal/report/view/"); ours && !slices.Contains(allowed, name) {
-				t.Errorf("%s imports %s; what two sections share belongs to piece, model or sheet", file, name)
-			}
+			name, ours := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), "tare/internal/report/view/")
+			must.True(t, !ours || slices.Contains(allowed, name), "%s imports %s; what two sections share belongs to piece, model or sheet", file, name)
 		}
 	}
 }
@@ -54,9 +53,8 @@ func TestFilesOfSectionAreApart(t *testing.T) {
 	must.Require(t, len(of) >= 40, "only %d names", len(of))
 	for file, names := range unresolved {
 		for _, name := range names {
-			if other := of[name.Name]; other != "" {
-				t.Errorf("%s uses %s of %s; what two sections share belongs to piece, model or sheet", file, name.Name, other)
-			}
+			other := of[name.Name]
+			must.True(t, other == "", "%s uses %s of %s; what two sections share belongs to piece, model or sheet", file, name.Name, other)
 		}
 	}
 }

@@ -79,12 +79,10 @@ func TestChangesHostile(t *testing.T) {
 		Modes:       []result.ModeChange{{Mode: evil, Before: evil, After: evil, Reason: evil}},
 		Cells:       []result.Change{{Mode: evil, Workload: evil, Metric: evil, Unit: evil, Judgement: result.Judgement{Verdict: evil}}},
 	}
-	if text := changesText(c, TextOptions{}); strings.ContainsAny(text, "\x1b\u202e") {
-		t.Errorf("control characters reach the terminal:\n%q", text)
-	}
-	if md := changesMarkdown(c); strings.Contains(md, "<script") || strings.ContainsAny(md, "\x1b\u202e") {
-		t.Errorf("HTML passes through Markdown:\n%s", md)
-	}
+	text := changesText(c, TextOptions{})
+	must.True(t, !strings.ContainsAny(text, "\x1b\u202e"), "control characters reach the terminal:\n%q", text)
+	md := changesMarkdown(c)
+	must.True(t, !strings.Contains(md, "<script") && !strings.ContainsAny(md, "\x1b\u202e"), "HTML passes through Markdown:\n%s", md)
 }
 
 // Across machines, a warning comes before everything else, and what it names is in no other list.
@@ -124,7 +122,6 @@ func TestBasisGolden(t *testing.T) {
 	golden(t, "changes-history-overview.txt", changesScreen(sampleBasis(), "tare check --full --history runs after"))
 	nothing := sampleBasis()
 	nothing.Cells, nothing.Basis.Reason = nil, "2 comparable earlier runs, and at least 5 are required"
-	if o := change.Overview(nothing, "", model.UnitBoth); o.Sentence != "Nothing was compared." || !strings.Contains(o.Notes[0].Text, "at least 5") {
-		t.Errorf("%q, %v", o.Sentence, o.Notes)
-	}
+	o := change.Overview(nothing, "", model.UnitBoth)
+	must.True(t, o.Sentence == "Nothing was compared." && strings.Contains(o.Notes[0].Text, "at least 5"), "%q, %v", o.Sentence, o.Notes)
 }

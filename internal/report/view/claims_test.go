@@ -31,9 +31,8 @@ func TestClaimsGolden(t *testing.T) {
 func TestOverviewCountsClaims(t *testing.T) {
 	in := reports.Claimed()
 	got := screen(in, TextOptions{})
-	if want := "Claims: 2 hold, 2 do not hold, 3 cannot tell: tare report --claims tare-runs/x\n"; !strings.Contains(got, want) {
-		t.Errorf("no %q in:\n%s", want, got)
-	}
+	want := "Claims: 2 hold, 2 do not hold, 3 cannot tell: tare report --claims tare-runs/x\n"
+	must.True(t, strings.Contains(got, want), "no %q in:\n%s", want, got)
 	in.Run.CostByParts = reports.Explained().Run.CostByParts
 	must.ContainFor(t, "with a ladder", screen(in, TextOptions{}), "Claims: 2 hold")
 	if got := screen(reports.Sample(), TextOptions{}); strings.Contains(got, "Claims") {
@@ -75,9 +74,8 @@ func TestClaimsOfUnmeasuredModes(t *testing.T) {
 	in := reports.Claimed()
 	must.True(t, !strings.Contains(HTML(in), "0.777"), "the page has the value of a mode that was not measured")
 	rows := New(in).Claims().Groups[0].Rows
-	if last := rows[len(rows)-1]; last.Outcome != "cannot tell" || last.Found != "" || last.Reason != "swarm was not measured" {
-		t.Errorf("it is shown as %+v", last)
-	}
+	last := rows[len(rows)-1]
+	must.True(t, last.Outcome == "cannot tell" && last.Found == "" && last.Reason == "swarm was not measured", "it is shown as %+v", last)
 	must.True(t, in.Run.Claims[6].Value != nil, "the input was changed")
 }
 
@@ -97,9 +95,8 @@ func TestClaimsOfStudiesGolden(t *testing.T) {
 	for _, l := range strings.Split(string(text.ClaimsTable(c, TextOptions{Width: 60})), "\n") {
 		must.True(t, len(l) <= 60, "%d columns: %s", len(l), l)
 	}
-	if got := c.Groups[1]; got.Rows[0].Outcome != "not run" || got.Text != "not run: tare run sdn --claims" || got.Run != "" {
-		t.Errorf("a study that was not run: %+v", got)
-	}
+	got := c.Groups[1]
+	must.True(t, got.Rows[0].Outcome == "not run" && got.Text == "not run: tare run sdn --claims" && got.Run == "", "a study that was not run: %+v", got)
 	must.EqualFor(t, "sentence", "Claims: 1 holds, 2 do not hold, 1 cannot tell, 1 not run.", c.Sentence)
 	golden(t, "studies.claims.md", claimsMarkdown(claims.Tables(allClaims())))
 	golden(t, "section.claims.md", claimsMarkdown(New(reports.Claimed()).ClaimBlocks()))

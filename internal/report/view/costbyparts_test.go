@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"tare/internal/testkit/must"
 	"tare/internal/testkit/reports"
 )
 
@@ -11,7 +12,6 @@ import (
 // in its golden file.
 func TestExplained(t *testing.T) {
 	svg := string(New(reports.Explained()).Figures()["tcp_rr-why-transaction_rate.svg"])
-	if n := strings.Count(svg, `<rect class="part k`); n < 6 {
-		t.Errorf("%d bars in the waterfall", n)
-	}
+	n := strings.Count(svg, `<rect class="part k`)
+	must.True(t, n >= 6, "%d bars in the waterfall", n)
 }

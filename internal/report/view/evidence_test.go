@@ -22,7 +22,6 @@ func TestPassWithoutTrials(t *testing.T) {
 
 // A full report with evidence stays small enough to be mailed.
 func TestEvidenceStaysSmall(t *testing.T) {
-	if n := len(HTML(reports.Priced())); n > 300_000 {
-		t.Errorf("%d bytes", n)
-	}
+	n := len(HTML(reports.Priced()))
+	must.True(t, n <= 300_000, "%d bytes", n)
 }

@@ -57,9 +57,8 @@ func TestTextFits(t *testing.T) {
 		for _, width := range []int{40, 60, 80, 132} {
 			text, _, _ := strings.Cut(Text(in, TextOptions{Width: width}), "Repeat:") // a command may be longer
 			for _, line := range strings.Split(text, "\n") {
-				if w := wording.Width(line); w > width {
-					t.Errorf("%s at %d: %d columns: %s", name, width, w, line)
-				}
+				w := wording.Width(line)
+				must.True(t, w <= width, "%s at %d: %d columns: %s", name, width, w, line)
 				must.EqualFor(t, fmt.Sprintf("%s at %d: trailing space", name, width), strings.TrimRight(line, " "), line)
 			}
 		}

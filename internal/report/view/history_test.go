@@ -138,9 +138,7 @@ func TestHistoryText(t *testing.T) {
 				out := string(text.Write(history.Document(h, history.Options{Full: full, Command: "tare history --full"}), text.Options{Width: width}))
 				lines := strings.Split(strings.TrimRight(out, "\n"), "\n")
 				for _, l := range lines {
-					if wording.Width(l) > width {
-						t.Errorf("%s: %d columns: %s", name, wording.Width(l), l)
-					}
+					must.True(t, wording.Width(l) <= width, "%s: %d columns: %s", name, wording.Width(l), l)
 				}
 				must.True(t, !strings.ContainsAny(out, "\x1b\u202e\x00"), "%s: control characters reach the terminal", name)
 				if answer := history.Answer(h); len(lines) < 4 || !strings.Contains(strings.Join(lines[:min(len(lines), 12)], " "), strings.Fields(answer)[0]) {

@@ -13,9 +13,8 @@ import (
 // A pilot trial is no trial of a cell: it is in no chart and in no count of blocks.
 func TestPilotsAreNotDrawn(t *testing.T) {
 	figures := New(reports.Settled()).Figures()
-	if svg := figures["tcp_stream-goodput.svg"]; len(svg) == 0 || bytes.Contains(svg, []byte("block 0")) || bytes.Contains(svg, []byte("99.0 Gbit/s")) {
-		t.Error("a pilot trial is drawn")
-	}
+	svg := figures["tcp_stream-goodput.svg"]
+	must.True(t, len(svg) != 0 && !bytes.Contains(svg, []byte("block 0")) && !bytes.Contains(svg, []byte("99.0 Gbit/s")), "a pilot trial is drawn")
 	// Of the set that was run once more, the first outcomes are crosses.
 	must.EqualFor(t, "trials whose set was run once more, drawn as ruled out", 3, bytes.Count(figures["tcp_rr-transaction_rate.svg"], []byte("run again, with all of its set")))
 }

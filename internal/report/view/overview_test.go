@@ -41,9 +41,8 @@ func bounds(t *testing.T, name, screen string, width int) {
 	lines := strings.Split(strings.TrimSuffix(screen, "\n"), "\n")
 	must.True(t, len(lines) <= text.MostLines, "%s at %d: %d lines", name, width, len(lines))
 	for _, l := range lines {
-		if w := wording.Width(l); w > width {
-			t.Errorf("%s at %d: %d columns: %s", name, width, w, l)
-		}
+		w := wording.Width(l)
+		must.True(t, w <= width, "%s at %d: %d columns: %s", name, width, w, l)
 		must.EqualFor(t, fmt.Sprintf("%s at %d: trailing space", name, width), strings.TrimRight(l, " "), l)
 		for _, r := range l {
 			must.True(t, !unicode.In(r, unicode.Cc, unicode.Cf), "%s: control character %U", name, r)
@@ -131,9 +130,8 @@ func checkCounted(t *testing.T, name, got string, o doc.Overview) {
 		return
 	}
 	table, _, _ := strings.Cut(got, "\nMore: ")
-	if lines := strings.Count(table, "\n"); lines < rows {
-		t.Errorf("%s: %d modes, and the screen does not count those that it lacks:\n%s", name, rows, got)
-	}
+	lines := strings.Count(table, "\n")
+	must.True(t, lines >= rows, "%s: %d modes, and the screen does not count those that it lacks:\n%s", name, rows, got)
 }
 
 // The table alone has every row.

@@ -45,9 +45,8 @@ func TestPageStructure(t *testing.T) {
 				must.ContainFor(t, fmt.Sprintf("<%s>", what), " html head meta title style body svg header p h1 bdi nav a div main section h2 h3 span figure ul ol li strong small "+
 					"table caption thead tbody tr th td abbr details summary figcaption article code pre b i br footer script ", " "+what+" ")
 			}
-			if policy := "default-src 'none'; style-src " + source(got.style) + "; script-src " + source(got.script); got.policy != policy || got.style == "" || got.script == "" {
-				t.Errorf("policy %s, want %s", got.policy, policy)
-			}
+			policy := "default-src 'none'; style-src " + source(got.style) + "; script-src " + source(got.script)
+			must.True(t, got.policy == policy && got.style != "" && got.script != "", "policy %s, want %s", got.policy, policy)
 		})
 	}
 }

@@ -24,9 +24,8 @@ func TestTiesOnTheFirstScreen(t *testing.T) {
 			t.Errorf("at %d columns the letters are explained and shown: want %t\n%s", width, want, got)
 		}
 	}
-	if got := New(reports.Sample()).Overview(); strings.Contains(got.Sentence, "apart") || len(got.Columns) != 3 {
-		t.Errorf("two modes with one baseline are ranked: %+v", got)
-	}
+	got := New(reports.Sample()).Overview()
+	must.True(t, !strings.Contains(got.Sentence, "apart") && len(got.Columns) == 3, "two modes with one baseline are ranked: %+v", got)
 }
 
 // A ranking is of all modes without a baseline, the best first, and fits a terminal.
@@ -47,9 +46,8 @@ func TestRankingDocument(t *testing.T) {
 	for name, in := range all {
 		for _, width := range []int{40, 80, 132} {
 			for line := range strings.Lines(string(text.Write(New(in).Ranking(), text.Options{Width: width}))) {
-				if w := wording.Width(strings.TrimSuffix(line, "\n")); w > width {
-					t.Errorf("%s at %d: %d columns: %s", name, width, w, line)
-				}
+				w := wording.Width(strings.TrimSuffix(line, "\n"))
+				must.True(t, w <= width, "%s at %d: %d columns: %s", name, width, w, line)
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"tare/internal/testkit/must"
 	"tare/internal/testkit/reports"
 )
 
@@ -15,7 +16,6 @@ func TestProofIsShown(t *testing.T) {
 			golden(t, "proven-"+name, text)
 		}
 	}
-	if _, drawn := all["path-netns_ipvlan.svg"]; drawn {
-		t.Error("a path is drawn that was not built")
-	}
+	_, drawn := all["path-netns_ipvlan.svg"]
+	must.True(t, !drawn, "a path is drawn that was not built")
 }

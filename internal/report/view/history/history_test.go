@@ -16,13 +16,10 @@ func TestDateTicks(t *testing.T) {
 	begin := time.Date(2026, 1, 31, 22, 50, 0, 0, time.UTC)
 	for _, long := range []time.Duration{time.Second, time.Minute, time.Hour, 5 * time.Hour, 30 * time.Hour, 80 * time.Hour, 20 * 24 * time.Hour, 60 * 24 * time.Hour, 400 * 24 * time.Hour, 9000 * 24 * time.Hour, math.MaxInt64} {
 		ticks := dateTicks(begin, begin.Add(long))
-		if len(ticks) > 8 || len(ticks) == 0 && long > time.Minute {
-			t.Errorf("%v: ticks %v", long, ticks)
-		}
+		must.True(t, len(ticks) <= 8 && (len(ticks) != 0 || long <= time.Minute), "%v: ticks %v", long, ticks)
 		for i, tick := range ticks {
-			if days := long.Hours() / 24; tick.At < 0 || tick.At > days || i > 0 && tick.At <= ticks[i-1].At {
-				t.Errorf("%v: ticks %v", long, ticks)
-			}
+			days := long.Hours() / 24
+			must.True(t, tick.At >= 0 && tick.At <= days && (i <= 0 || tick.At > ticks[i-1].At), "%v: ticks %v", long, ticks)
 		}
 	}
 }

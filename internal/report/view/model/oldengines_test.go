@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tare/internal/result"
+	"tare/internal/testkit/must"
 )
 
 // An engine that was two years old when the run started stands in the first lines of its report, with
@@ -29,7 +30,6 @@ func TestOldEngines(t *testing.T) {
 	if len(got) != 1 || got[0].Grave || !strings.HasPrefix(got[0].Text, "Docker Engine 20.10.24 of old, older is of a line first released 5 years 11 months before this run") {
 		t.Errorf("%+v", got)
 	}
-	if notes := OverviewNotes(v); len(notes) == 0 || notes[0].Text != got[0].Text {
-		t.Errorf("the first screen does not have it: %+v", notes)
-	}
+	notes := OverviewNotes(v)
+	must.True(t, len(notes) != 0 && notes[0].Text == got[0].Text, "the first screen does not have it: %+v", notes)
 }

@@ -14,9 +14,8 @@ func TestTrialsApartAreCounted(t *testing.T) {
 	const beside = "; beside them 4 of another experiment, which count in no cell and are not shown"
 	must.EqualFor(t, "without trials", "2 ok, 0 invalid, 0 failed"+beside, countTrials(in).String())
 	in.Trials = []result.Trial{{Status: result.TrialOK, Pilot: true}, {Status: result.TrialOK}, {Status: result.TrialInvalid}}
-	if got := countTrials(in).String(); !strings.HasPrefix(got, "2 ok, 1 invalid, 0 failed; among them 1 pilot trial") || !strings.HasSuffix(got, beside) {
-		t.Errorf("with trials: %q", got)
-	}
+	got := countTrials(in).String()
+	must.True(t, strings.HasPrefix(got, "2 ok, 1 invalid, 0 failed; among them 1 pilot trial") && strings.HasSuffix(got, beside), "with trials: %q", got)
 }
 
 func TestLimits(t *testing.T) {

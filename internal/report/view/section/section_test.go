@@ -28,15 +28,13 @@ func TestConcurrency(t *testing.T) {
 	must.Require(t, len(v.Concurrencies) == 1 && len(v.Sweeps) == 0, "%d curves and %d sweeps of loads", len(v.Concurrencies), len(v.Sweeps))
 	c := v.Concurrencies[0]
 	values, ratios := values(c), ratios(c)
-	if n := len(values.Plane.Lanes[0].Lines); n != 3 || len(values.Plane.Lanes[0].Lines[0].Points) != 5 || len(values.Plane.Lanes[0].Flags) != 1 {
-		t.Errorf("%d curves: %+v", n, values.Plane)
-	}
+	n := len(values.Plane.Lanes[0].Lines)
+	must.True(t, n == 3 && len(values.Plane.Lanes[0].Lines[0].Points) == 5 && len(values.Plane.Lanes[0].Flags) == 1, "%d curves: %+v", n, values.Plane)
 	if n := len(ratios.Plane.Lanes); n != 2 || len(ratios.Plane.Lanes[0].Bands) != 5 {
 		t.Errorf("%d ratios: %+v", n, ratios.Plane)
 	}
-	if at := values.Plane.Lanes[0].Flags[0].X; math.Abs(math.Log2(at/12)) > 0.5 {
-		t.Errorf("the mark is at %g", at)
-	}
+	at := values.Plane.Lanes[0].Flags[0].X
+	must.True(t, math.Abs(math.Log2(at/12)) <= 0.5, "the mark is at %g", at)
 }
 
 // Crossings of a file that cannot be drawn are left out.

@@ -21,9 +21,8 @@ func TestRemoved(t *testing.T) {
 		change, interval := l.removed(&result.Amount{Value: c.value, CI: &result.Interval{c.value - 0.02e-6, c.value + 0.02e-6}})
 		must.EqualFor(t, c.value, want, change+" "+interval)
 	}
-	if change, interval := (partCosts{}).removed(nil); change != wording.Unknown || interval != "" {
-		t.Errorf("unknown: %q %q", change, interval)
-	}
+	change, interval := (partCosts{}).removed(nil)
+	must.True(t, change == wording.Unknown && interval == "", "unknown: %q %q", change, interval)
 }
 
 // No advice is given to end a part without which the mode was slower.

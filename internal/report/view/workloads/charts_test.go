@@ -48,9 +48,8 @@ func TestSeries(t *testing.T) {
 			t.Errorf("%d blocks: %d lines, %d pieces of band: %s", c.blocks, len(l.Lines), len(l.Bands), s.Caption)
 		}
 		b := got.tableOf()
-		if diff := cmp.Diff([]string{"host", "m"}, b.Heads); diff != "" || len(b.Rows) != 8 || b.Rows[1].Name != "0.1-0.2" {
-			t.Errorf("table: %+v\n%s", b, diff)
-		}
+		diff := cmp.Diff([]string{"host", "m"}, b.Heads)
+		must.True(t, diff == "" && len(b.Rows) == 8 && b.Rows[1].Name == "0.1-0.2", "table: %+v\n%s", b, diff)
 	}
 }
 
@@ -119,9 +118,8 @@ func TestChartsAreBounded(t *testing.T) {
 	must.True(t, spots <= sheet.MostSpots && strings.Contains(s.Caption, fmt.Sprintf("at most %d are drawn", sheet.MostSpots/3)), "%d spots: %s", spots, s.Caption)
 	b := model.NewBuilder(v)
 	l := sheet.Log(b, v.Workloads[0])[0].(doc.Details).Blocks[0].(doc.Table)
-	if rows := l.Groups[0].Rows; len(rows) != sheet.MostLog || !strings.HasPrefix(l.Caption, "600 of 6003 trials") {
-		t.Errorf("%d rows: %s", len(rows), l.Caption)
-	}
+	rows := l.Groups[0].Rows
+	must.True(t, len(rows) == sheet.MostLog && strings.HasPrefix(l.Caption, "600 of 6003 trials"), "%d rows: %s", len(rows), l.Caption)
 	curve, _ := lossCurve(v.Workloads[1])
 	for _, l := range curve.Plane.Lanes {
 		must.True(t, len(l.Spots) <= sheet.MostSpots, "%d steps", len(l.Spots))
@@ -156,9 +154,8 @@ func TestECDF(t *testing.T) {
 	}
 	// Of one that was not measured nothing is shown, whatever a file has of it.
 	void := slices.IndexFunc(b.Rows, func(r sheet.BehindRow) bool { return r.Name == "netns/macvlan" })
-	if text := strings.Join(b.Rows[void].Cells, " "); strings.Trim(text, "- ") != "" {
-		t.Errorf("netns/macvlan, which is void: %s", text)
-	}
+	text := strings.Join(b.Rows[void].Cells, " ")
+	must.True(t, strings.Trim(text, "- ") == "", "netns/macvlan, which is void: %s", text)
 }
 
 // What is further out than there are durations is not told; a distribution that somebody
@@ -166,9 +163,8 @@ func TestECDF(t *testing.T) {
 func TestFewDurations(t *testing.T) {
 	few := result.ECDF{Distribution: *result.Distribute("rtt", map[float64]int64{1e-5: 30, 2e-5: 20})}
 	for q, want := range map[float64]bool{0.001: false, 0.5: true, 0.9: true, 0.99: false, 1: true} {
-		if _, ok := pooledAt(few, q); ok != want {
-			t.Errorf("quantile %g of 50: told %t", q, ok)
-		}
+		_, ok := pooledAt(few, q)
+		must.True(t, ok == want, "quantile %g of 50: told %t", q, ok)
 	}
 	in := reports.WithECDFs()
 	for i := range in.Run.ECDFs {

@@ -54,9 +54,8 @@ func TestCounts(t *testing.T) {
 		if k, l := again.Workloads[0].Concurrency(); k != key || l.String() != list.String() || again.Workloads[0].Streams != full.Workloads[0].Streams {
 			t.Errorf("%s: written as %s %v, read as %s %v", c.keys, key, list, k, l)
 		}
-		if n := max(1, len(list)); full.Trials() != n*full.Blocks*len(full.Modes) {
-			t.Errorf("%s: %d trials in %d blocks, want %d for each", c.keys, full.Trials(), full.Blocks, n)
-		}
+		n := max(1, len(list))
+		must.True(t, full.Trials() == n*full.Blocks*len(full.Modes), "%s: %d trials in %d blocks, want %d for each", c.keys, full.Trials(), full.Blocks, n)
 	}
 }
 

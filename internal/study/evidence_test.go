@@ -1,10 +1,9 @@
 package study_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/study"
 	"tare/internal/study/quantity"
@@ -37,12 +36,8 @@ func TestResolveEvidence(t *testing.T) {
 		"evidence: {stacks: on, counters: off}\nprofile: standard": {study.Evidence{Counters: study.Off, Stacks: study.On, Drops: study.AutoWord}, auto},
 	} {
 		got := resolved(t, src+"\nmodes: [host]\nworkloads: [tcp_stream]\n", studytest.Catalog())
-		if diff := cmp.Diff(want.evidence, got.Evidence); diff != "" {
-			t.Errorf("%q: evidence (-want +got):\n%s", src, diff)
-		}
-		if diff := cmp.Diff(want.pass, got.CostPass); diff != "" {
-			t.Errorf("%q: cost pass (-want +got):\n%s", src, diff)
-		}
+		must.EqualFor(t, fmt.Sprintf("%q: evidence", src), want.evidence, got.Evidence)
+		must.EqualFor(t, fmt.Sprintf("%q: cost pass", src), want.pass, got.CostPass)
 	}
 }
 
@@ -71,9 +66,8 @@ func TestCostPassIn(t *testing.T) {
 // The command line's words replace what the study says.
 func TestApplyEvidence(t *testing.T) {
 	s := must.Get(decode(t, "evidence: {stacks: auto}\ncost_pass: {rate: auto, duration: 9s}").Apply(study.Overrides{Evidence: study.Off, Set: map[string]string{"cost-pass": "1.5Gbit/s"}}, studytest.Catalog()))(t)
-	if want := (study.Evidence{Counters: study.Off, Stacks: study.Off, Drops: study.Off}); s.Evidence != want {
-		t.Errorf("evidence %+v", s.Evidence)
-	}
+	want := (study.Evidence{Counters: study.Off, Stacks: study.Off, Drops: study.Off})
+	must.True(t, s.Evidence == want, "evidence %+v", s.Evidence)
 	if want := (study.CostPass{Rate: 15e8, Duration: quantity.Duration(9 * time.Second)}); s.CostPass != want {
 		t.Errorf("cost pass %+v", s.CostPass)
 	}

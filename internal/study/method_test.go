@@ -1,6 +1,7 @@
 package study_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -61,19 +62,12 @@ func TestControl(t *testing.T) {
 		last := s.Modes[len(s.Modes)-1]
 		must.True(t, last.Name() == study.ControlID && last.Mode == c.mode, "%s: the last mode is %+v", c.modes, last)
 		base, _ := s.ModeNamed(c.baseline)
-		if diff := cmp.Diff(base.Lab, last.Lab); diff != "" {
-			t.Errorf("%s: its lab (-baseline +control):\n%s", c.modes, diff)
-		}
-		if got := s.BaselineOf(last, ""); got != c.baseline {
-			t.Errorf("%s: the control is compared with %q, want %q", c.modes, got, c.baseline)
-		}
-		if got := s.BaselineOf(base, ""); got != "" {
-			t.Errorf("%s: the baseline is compared with %q", c.modes, got)
-		}
+		must.EqualFor(t, c.modes+": its lab (-baseline +control)", base.Lab, last.Lab)
+		must.EqualFor(t, c.modes+": the control is compared with", c.baseline, s.BaselineOf(last, ""))
+		must.EqualFor(t, c.modes+": the baseline is compared with", "", s.BaselineOf(base, ""))
 	}
-	if s := resolved(t, "modes: [host]\nworkloads: [tcp_rr]\n", studytest.Catalog()); len(s.Modes) != 1 {
-		t.Errorf("a control that was not requested: %v", s.ModeNames())
-	}
+	s := resolved(t, "modes: [host]\nworkloads: [tcp_rr]\n", studytest.Catalog())
+	must.True(t, len(s.Modes) == 1, "a control that was not requested: %v", s.ModeNames())
 }
 
 // The lab of a mode is the study's but for what it says itself, and a rate there
@@ -89,9 +83,7 @@ lab: {mtu: 1400}
 	slow, big := study.Lab{MTU: 1400, Rate: 9e8, Offload: study.On}, study.Lab{MTU: 9000, Offload: study.Off}
 	want := []study.Lab{{MTU: 1400, Offload: study.On}, slow, big}
 	for i, m := range s.Modes {
-		if diff := cmp.Diff(want[i], s.LabOf(m)); diff != "" {
-			t.Errorf("lab of %s (-want +got):\n%s", m.Name(), diff)
-		}
+		must.EqualFor(t, "lab of "+m.Name(), want[i], s.LabOf(m))
 	}
 	must.Equal(t, "host", s.BaselineOf(s.Modes[1], ""))
 	if w := s.Workloads[0]; w.Slice != quantity.AtOnce || w.Warmup != quantity.WaitOf(study.BulkWarmup.Std()) {
@@ -113,9 +105,8 @@ workloads: [tcp_rr]
 `, studytest.Catalog())
 	for name, want := range map[string]string{"netns/bridge": "host", "slow-bridge": "slow", "big-bridge": "host"} {
 		m, in := s.ModeNamed(name)
-		if got := s.BaselineOf(m, "host"); !in || got != want {
-			t.Errorf("%s is compared with %q, want %q", name, got, want)
-		}
+		got := s.BaselineOf(m, "host")
+		must.True(t, in && got == want, "%s is compared with %q, want %q", name, got, want)
 	}
 }
 
@@ -177,9 +168,7 @@ func TestRenewDue(t *testing.T) {
 				due = append(due, block)
 			}
 		}
-		if diff := cmp.Diff(c.want, due); diff != "" {
-			t.Errorf("%s, %s (-want +got):\n%s", c.renew, c.takes, diff)
-		}
+		must.EqualFor(t, fmt.Sprintf("%s, %s", c.renew, c.takes), c.want, due)
 	}
 }
 
@@ -192,9 +181,7 @@ func TestComparisonName(t *testing.T) {
 		"(d/c)/(b/a)":       {A: study.Side{Of: "d", Over: "c"}, B: study.Side{Of: "b", Over: "a"}},
 		"(n/d / c) / (b/a)": {A: study.Side{Of: "n/d", Over: "c"}, B: study.Side{Of: "b", Over: "a"}},
 	} {
-		if got := c.Name(); got != want {
-			t.Errorf("%+v is named %q, want %q", c, got, want)
-		}
+		must.EqualFor(t, fmt.Sprintf("%+v is named", c), want, c.Name())
 	}
 }
 
@@ -205,9 +192,8 @@ func TestApplyMethod(t *testing.T) {
 	must.Do(t, err)
 	must.True(t, s.Control && s.Stop != nil, "control %t, stop %v", s.Control, s.Stop)
 	s = must.Get(decode(t, "modes: [host]\nworkloads: [tcp_rr]\ncontrol: true\nstop: {width: 0.1}\n").Apply(on, studytest.Catalog()))(t)
-	if diff := cmp.Diff(&study.Stop{Width: 0.1}, s.Stop); diff != "" || !s.Control {
-		t.Errorf("control %t, stop (-want +got):\n%s", s.Control, diff)
-	}
+	diff := cmp.Diff(&study.Stop{Width: 0.1}, s.Stop)
+	must.True(t, diff == "" && s.Control, "control %t, stop (-want +got):\n%s", s.Control, diff)
 	// A comparison goes with any of its names.
 	s, err = decode(t, "modes: [host, netns/bridge, netns/vxlan]\nworkloads: [tcp_rr]\ncompare: [{a: [netns/vxlan, host], b: [netns/bridge, host]}]\n").
 		Apply(study.Overrides{Modes: []string{"host", "netns/bridge"}}, studytest.Catalog())

@@ -22,9 +22,7 @@ func TestSettingNeedsAnother(t *testing.T) {
 		_, err := study.Resolve(s, cat)
 		return err
 	}
-	if err := resolve(map[string]string{"rules": "10", "rules_kind": "nft-map"}); err != nil {
-		t.Errorf("with both: %v", err)
-	}
+	must.Do(must.Named(t, "with both"), resolve(map[string]string{"rules": "10", "rules_kind": "nft-map"}))
 	err := resolve(map[string]string{"rules_kind": "nft-map"})
 	must.Fail(t, err, "rules_kind has no effect without rules")
 }

@@ -12,9 +12,7 @@ import (
 func TestPacketsOfThreeSizes(t *testing.T) {
 	all := study.Purposes()
 	i := slices.IndexFunc(all, func(p study.Purpose) bool { return p.Name == "packets" })
-	if i < 0 {
-		t.Fatalf("no purpose is packets: %v", study.PurposeNames())
-	}
+	must.Require(t, i >= 0, "no purpose is packets: %v", study.PurposeNames())
 	var sizes []int
 	for _, w := range all[i].Workloads {
 		sizes = append(sizes, int(w.PayloadSize)+20+8)

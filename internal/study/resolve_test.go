@@ -77,9 +77,7 @@ func TestSeedFrom(t *testing.T) {
 	for _, c := range []struct{ random, want uint64 }{
 		{0, 1}, {1, 2}, {study.MaxSeed - 1, study.MaxSeed}, {study.MaxSeed, 1}, {1<<64 - 1, 2048},
 	} {
-		if got := study.SeedFrom(c.random); got != c.want {
-			t.Errorf("SeedFrom(%d) = %d, want %d", c.random, got, c.want)
-		}
+		must.EqualFor(t, fmt.Sprintf("SeedFrom(%d) =", c.random), c.want, study.SeedFrom(c.random))
 	}
 }
 
@@ -102,9 +100,8 @@ func TestRateLimitLeavesBulkWhole(t *testing.T) {
 		s.Lab.Rate = rate
 		got := must.Get(study.Resolve(s, cat))(t)
 		bulk, rr, set := got.Workloads[0], got.Workloads[1], got.Workloads[2]
-		if whole := bulk.Slice == quantity.AtOnce && bulk.Warmup == quantity.WaitOf(study.BulkWarmup.Std()); whole != (rate > 0) {
-			t.Errorf("rate %s: bulk has slice %s and warm-up %s", rate, bulk.Slice, bulk.Warmup)
-		}
+		whole := bulk.Slice == quantity.AtOnce && bulk.Warmup == quantity.WaitOf(study.BulkWarmup.Std())
+		must.True(t, whole == (rate > 0), "rate %s: bulk has slice %s and warm-up %s", rate, bulk.Slice, bulk.Warmup)
 		must.True(t, rr.Slice == quantity.Duration(10*time.Millisecond) && set.Slice == own && set.Warmup == quantity.WaitOf(own.Std()),
 			"rate %s: slices %s and %s", rate, rr.Slice, set.Slice)
 	}
@@ -158,9 +155,7 @@ workloads: [tcp_rr]
 	must.Equal(t, want, s.Modes)
 	must.Equal(t, []string{"docker/bridge", "less", "raw", "netns/bridge", "host-local", "vm/virtio", "docker/network:My.Net"}, s.ModeNames())
 	for mode, name := range map[string]string{"host": "raw", "docker/bridge": "docker/bridge", "": "", "other": "other"} {
-		if got := s.NameOf(mode); got != name {
-			t.Errorf("%q is called %q, want %q", mode, got, name)
-		}
+		must.EqualFor(t, fmt.Sprintf("%q is called", mode), name, s.NameOf(mode))
 	}
 }
 
@@ -185,16 +180,14 @@ func TestTooManyTrials(t *testing.T) {
 		{two, 1000, 1000, "the study has 2000000 trials (2 modes x 1000 workloads x 1000 blocks), more than the maximum of 50000: set at most 25 blocks, or fewer modes or workloads"},
 	} {
 		_, err := study.Resolve(decode(t, many(c.modes, c.blocks, c.workloads)), studytest.Catalog())
-		if got := fmt.Sprint(err); c.want == "" && err != nil || c.want != "" && got != c.want {
-			t.Errorf("%d blocks of %d workloads: %s", c.blocks, c.workloads, got)
-		}
+		got := fmt.Sprint(err)
+		must.True(t, (c.want != "" || err == nil) && (c.want == "" || got == c.want), "%d blocks of %d workloads: %s", c.blocks, c.workloads, got)
 	}
 	// Rates, verifications and the cost pass count; a workload only in its own blocks.
 	s := study.Study{
 		Blocks: 10, Modes: study.ModesOf("host", "netns/bridge"), CostPass: study.CostPass{Rate: quantity.PassAuto, FromBlock: 2, Every: 3},
 		Workloads: []study.Workload{{Kind: "tcp_stream", VerifyWith: "iperf3"}, {Kind: "tcp_rr", Every: 4, Times: 2}, {Kind: "udp_sweep", Rates: quantity.Rates{1e6, 2e6, 3e6}}},
 	}
-	if got, want := s.Trials(), 2*(2*10+2+3*10+3); got != want {
-		t.Errorf("%d trials, want %d", got, want)
-	}
+	got, want := s.Trials(), 2*(2*10+2+3*10+3)
+	must.True(t, got == want, "%d trials, want %d", got, want)
 }

@@ -102,9 +102,8 @@ func TestSearchDefaults(t *testing.T) {
 		if err == nil {
 			again, err = study.Resolve(again, searches())
 		}
-		if diff := cmp.Diff(s, again); err != nil || diff != "" {
-			t.Errorf("%q resolved again: %v (-first +second):\n%s", tt.keys, err, diff)
-		}
+		diff := cmp.Diff(s, again)
+		must.True(t, err == nil && diff == "", "%q resolved again: %v (-first +second):\n%s", tt.keys, err, diff)
 	}
 }
 

@@ -25,9 +25,8 @@ func TestSensitivities(t *testing.T) {
 	var got []row
 	for _, v := range s.Sensitivities() {
 		got = append(got, row{v.Name(), v.Of, v.Text, v.Placement, v.WriteSize, v.ReceiveBuffer.String()})
-		if of, varied := result.VariedFrom(v.Name()); of != v.Of || !varied {
-			t.Errorf("%s varies %s (%t)", v.Name(), of, varied)
-		}
+		of, varied := result.VariedFrom(v.Name())
+		must.True(t, of == v.Of && varied, "%s varies %s (%t)", v.Name(), of, varied)
 		must.EqualFor(t, "the blocks of "+v.Name(), 4, v.Blocks(7))
 		must.EqualFor(t, "the longest window of "+v.Name(), quantity.Duration(0), v.DurationMax)
 	}

@@ -1,6 +1,7 @@
 package published_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -39,11 +40,7 @@ func TestParseCondition(t *testing.T) {
 			{Kind: published.HoldsSame, From: mbit(500)},
 		},
 	} {
-		got, err := published.ParseCondition(text)
-		if err != nil {
-			t.Errorf("%q: %v", text, err)
-			continue
-		}
+		got := must.Get(published.ParseCondition(text))(must.Named(t, fmt.Sprintf("%q", text)))
 		must.EqualFor(t, text, published.Condition{Clauses: want}, got)
 	}
 	for _, text := range []string{
@@ -51,9 +48,8 @@ func TestParseCondition(t *testing.T) {
 		"between 0.4 and 0.4", "between 5ms and 10%", "same and", "same lower", "order and same", "same from", "same from x", "same from 5 to 4", "same to 5 from 4", "below 0.7,",
 		"below 99999999999999999999999999999999999999999999999",
 	} {
-		if got, err := published.ParseCondition(text); err == nil {
-			t.Errorf("%q is accepted as %q", text, got)
-		}
+		got, err := published.ParseCondition(text)
+		must.True(t, err != nil, "%q is accepted as %q", text, got)
 	}
 }
 
@@ -79,9 +75,8 @@ func TestConditionRegion(t *testing.T) {
 		{"below 1% to 700", nil, -inf, inf, false},
 	} {
 		c := must.Get(published.ParseCondition(tt.text))(t)
-		if lo, hi, ok := c.Region(tt.at, 0.25); lo != tt.lo || hi != tt.hi || ok != tt.ok {
-			t.Errorf("%q at %v: %g to %g, %t", tt.text, tt.at, lo, hi, ok)
-		}
+		lo, hi, ok := c.Region(tt.at, 0.25)
+		must.True(t, lo == tt.lo && hi == tt.hi && ok == tt.ok, "%q at %v: %g to %g, %t", tt.text, tt.at, lo, hi, ok)
 	}
 }
 
@@ -98,14 +93,12 @@ func TestParsePublished(t *testing.T) {
 		"0.216, 1593 of 7375 Mbit/s":    {Value: 0.216},
 	} {
 		got, err := published.ParseValue(text)
-		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Errorf("%q: %v (-want +got):\n%s", text, err, diff)
-		}
+		diff := cmp.Diff(want, got)
+		must.True(t, err == nil && diff == "", "%q: %v (-want +got):\n%s", text, err, diff)
 	}
 	for _, text := range []string{"", "about 400", "-1", "0.9 (0.8)", "0.9 (1.0-0.8)", "0.9 (0.8-5ms)", "5 ms 3", "NaN", "1e9", "0.9(", "745 Mbit/s (1-2 ms)"} {
-		if got, err := published.ParseValue(text); err == nil {
-			t.Errorf("%q is accepted as %+v", text, got)
-		}
+		got, err := published.ParseValue(text)
+		must.True(t, err != nil, "%q is accepted as %+v", text, got)
 	}
 }
 
@@ -121,13 +114,11 @@ func FuzzParseCondition(f *testing.F) {
 			return
 		}
 		again, err := published.ParseCondition(c.String())
-		if diff := cmp.Diff(c, again); err != nil || diff != "" {
-			t.Fatalf("%q is written as %q: %v (-read +again):\n%s", text, c, err, diff)
-		}
+		diff := cmp.Diff(c, again)
+		must.Require(t, err == nil && diff == "", "%q is written as %q: %v (-read +again):\n%s", text, c, err, diff)
 		for _, clause := range c.Clauses {
-			if lo, hi := clause.Region(0.05); clause.Kind != published.HoldsOrder && !(lo < hi) {
-				t.Fatalf("%q has the region %g to %g", clause, lo, hi)
-			}
+			lo, hi := clause.Region(0.05)
+			must.Require(t, clause.Kind == published.HoldsOrder || lo < hi, "%q has the region %g to %g", clause, lo, hi)
 		}
 	})
 }

@@ -1,12 +1,11 @@
 package quantity_test
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/study"
 	"tare/internal/study/quantity"
@@ -67,9 +66,8 @@ func TestUnits(t *testing.T) {
 			continue
 		}
 		must.EqualFor(t, c.text, c.want, parsed)
-		if shown := parsed.String(); shown != c.shown {
-			t.Errorf("%q is written %q, want %q", c.text, shown, c.shown)
-		}
+		shown := parsed.String()
+		must.True(t, shown == c.shown, "%q is written %q, want %q", c.text, shown, c.shown)
 	}
 }
 
@@ -150,12 +148,8 @@ func FuzzUnits(f *testing.F) {
 				must.True(t, !strings.ContainsAny(err.Error(), "\n\r\x1b") && len(err.Error()) <= 500, "%q: the error is %q", text, err)
 				continue
 			}
-			if err := unit.b.UnmarshalText([]byte(unit.a.String())); err != nil {
-				t.Fatalf("%q is written %q: %v", text, unit.a, err)
-			}
-			if diff := cmp.Diff(unit.a, unit.b); diff != "" {
-				t.Fatalf("%q (-want +got):\n%s", text, diff)
-			}
+			must.Do(must.Named(t, fmt.Sprintf("%q is written %q", text, unit.a)), unit.b.UnmarshalText([]byte(unit.a.String())))
+			must.EqualFor(t, fmt.Sprintf("%q", text), unit.a, unit.b)
 		}
 	})
 }

@@ -4,8 +4,6 @@ import (
 	"os"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tare/internal/cli"
 	"tare/internal/result"
 	"tare/internal/testkit/must"
@@ -19,7 +17,5 @@ func TestSchema(t *testing.T) {
 		must.Do(t, os.WriteFile(path, want, 0o644))
 	}
 	got := must.Get(os.ReadFile(path))(t)
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s is not up to date; run make schema (-want +committed):\n%s", path, diff)
-	}
+	must.EqualFor(t, path+" is not up to date; run make schema (-want +committed)", string(want), string(got))
 }

@@ -124,9 +124,8 @@ func TestHostileFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
 			_, err := studyfile.Decode("s.yaml", []byte(c.src), studytest.Catalog())
-			if took := time.Since(start); took > timelimit.Scaled(3*time.Second) {
-				t.Errorf("took %v", took)
-			}
+			took := time.Since(start)
+			must.True(t, took <= timelimit.Scaled(3*time.Second), "took %v", took)
 			got := "no error"
 			if err != nil {
 				got = err.Error()
@@ -141,9 +140,8 @@ func TestManyProblems(t *testing.T) {
 	_, err := studyfile.Decode("s.yaml", []byte("modes:\n"+strings.Repeat("- x\n", 1000)), studytest.Catalog())
 	must.Require(t, err != nil, "no error")
 	lines := strings.Split(err.Error(), "\n")
-	if got, want := len(lines), 21; got != want {
-		t.Fatalf("%d lines, want %d", got, want)
-	}
+	got, want := len(lines), 21
+	must.Require(t, got == want, "%d lines, want %d", got, want)
 	if got, want := lines[20], "s.yaml:22: 980 more problems follow"; got != want {
 		t.Errorf("last line %q, want %q", got, want)
 	}

@@ -46,8 +46,7 @@ func TestDocs(t *testing.T) {
 		}
 	}
 	for _, key := range rows {
-		if want := "| `" + key + "` |" + cells[key]; !strings.Contains(page, want+"\n") {
-			t.Errorf("the table of profiles has no row %q", want)
-		}
+		want := "| `" + key + "` |" + cells[key]
+		must.True(t, strings.Contains(page, want+"\n"), "the table of profiles has no row %q", want)
 	}
 }

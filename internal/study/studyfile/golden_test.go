@@ -3,11 +3,10 @@ package studyfile_test
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
@@ -37,9 +36,7 @@ func TestBadFiles(t *testing.T) {
 	golden(t, "testdata/bad.txt", func(src string) string {
 		s, err := studyfile.Decode("s.yaml", []byte(src), studytest.Catalog())
 		must.Require(t, err != nil, "this is good: %q", src)
-		if diff := cmp.Diff(study.Study{}, s); diff != "" {
-			t.Errorf("%q gives a study beside its error:\n%s", src, diff)
-		}
+		must.EqualFor(t, fmt.Sprintf("%q gives a study beside its error", src), study.Study{}, s)
 		checkErrors(t, err)
 		return err.Error() + "\n"
 	})

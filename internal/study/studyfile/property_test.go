@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"tare/internal/study"
 	"tare/internal/study/quantity"
 	"tare/internal/study/studyfile"
+	"tare/internal/testkit/must"
 	"tare/internal/testkit/studytest"
 )
 
@@ -252,24 +252,15 @@ func TestRoundTrip(t *testing.T) {
 		s := studies().Draw(t, "study")
 		again(t, s)
 		before, err := studyfile.Marshal(s)
-		if err != nil {
-			t.Fatalf("marshal: %v", err)
-		}
+		must.Require(t, err == nil, "marshal: %v", err)
 		full, err := study.Resolve(s, studytest.Catalog())
-		if err != nil {
-			t.Fatalf("resolve: %v\n%s", err, before)
-		}
+		must.Require(t, err == nil, "resolve: %v\n%s", err, before)
 		again(t, full)
-		if after, _ := studyfile.Marshal(s); string(after) != string(before) {
-			t.Fatalf("Resolve changed its argument:\n%s\n%s", before, after)
-		}
+		after, _ := studyfile.Marshal(s)
+		must.Require(t, string(after) == string(before), "Resolve changed its argument:\n%s\n%s", before, after)
 		twice, err := study.Resolve(full, studytest.Catalog())
-		if err != nil {
-			t.Fatalf("resolve twice: %v", err)
-		}
-		if diff := cmp.Diff(full, twice); diff != "" {
-			t.Fatalf("resolved twice (-once +twice):\n%s", diff)
-		}
+		must.Require(t, err == nil, "resolve twice: %v", err)
+		must.EqualFor(t, "resolved twice (-once +twice)", full, twice)
 	})
 }
 
@@ -284,10 +275,7 @@ func TestSchemaTakesStudies(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		text, err := studyfile.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(studyfile.Marshal(s))(t)
 		if err := check(text); err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}

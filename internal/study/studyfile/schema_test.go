@@ -166,9 +166,8 @@ func TestSchemaAgrees(t *testing.T) {
 		{false, "- host"},
 	} {
 		_, decoded := studyfile.Decode("s.yaml", []byte(c.src), studytest.Catalog())
-		if got := decoded == nil; got != c.good {
-			t.Errorf("Decode %q: %v", c.src, decoded)
-		}
+		got := decoded == nil
+		must.True(t, got == c.good, "Decode %q: %v", c.src, decoded)
 		schema := check([]byte(c.src))
 		if got := schema == nil; got != c.good {
 			t.Errorf("schema on %q: %v", c.src, schema)

@@ -1,7 +1,9 @@
 package suggest
 
 import (
+	"fmt"
 	"strings"
+	"tare/internal/testkit/must"
 	"testing"
 )
 
@@ -31,9 +33,8 @@ func TestNearest(t *testing.T) {
 		{"", keys, ""},
 		{"name", nil, ""},
 	} {
-		if got, ok := Nearest(c.name, c.names); got != c.want || ok != (c.want != "") {
-			t.Errorf("Nearest(%q) = %q, %v, want %q", c.name, got, ok, c.want)
-		}
+		got, ok := Nearest(c.name, c.names)
+		must.True(t, got == c.want && ok == (c.want != ""), "Nearest(%q) = %q, %v, want %q", c.name, got, ok, c.want)
 	}
 }
 
@@ -44,9 +45,7 @@ func TestMeant(t *testing.T) {
 		"published": "netns/published or docker/published", "publishd": "netns/published or docker/published", "pubished": "netns/published or docker/published",
 		"birdge": `"netns/bridge"`, "macvlam": `"docker/macvlan"`, "hist": `"host"`, "overlay": "", "x": "", "": "", strings.Repeat("published", 8): "",
 	} {
-		if got := Meant(name, modes); got != want {
-			t.Errorf("Meant(%q) = %s, want %s", name, got, want)
-		}
+		must.EqualFor(t, fmt.Sprintf("Meant(%q) =", name), want, Meant(name, modes))
 	}
 }
 
@@ -58,8 +57,7 @@ func TestDistance(t *testing.T) {
 		{"", "", 0}, {"", "abc", 3}, {"abc", "abc", 0}, {"abc", "abd", 1}, {"abc", "acb", 1}, {"abc", "bc", 1},
 		{"kitten", "sitting", 3}, {"ca", "abc", 3},
 	} {
-		if got := distance(c.a, c.b); got != c.want || distance(c.b, c.a) != c.want {
-			t.Errorf("distance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
-		}
+		got := distance(c.a, c.b)
+		must.True(t, got == c.want && distance(c.b, c.a) == c.want, "distance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
 	}
 }

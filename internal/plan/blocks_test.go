@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"tare/internal/study"
@@ -55,9 +54,8 @@ func TestBlocksAreBalanced(t *testing.T) {
 					want = 0
 				}
 				for _, m := range s.ModeNames() {
-					if got := seen[cell{block, m, w.ID}]; got != want {
-						t.Fatalf("block %d has %d trials of %s with %s, want %d", block, got, m, w.ID, want)
-					}
+					got := seen[cell{block, m, w.ID}]
+					must.Require(t, got == want, "block %d has %d trials of %s with %s, want %d", block, got, m, w.ID, want)
 				}
 			}
 		}
@@ -71,9 +69,7 @@ func TestPrefix(t *testing.T) {
 		s := drawStudy(t)
 		few := trials(Make(s))
 		s.Blocks += rapid.IntRange(1, 20).Draw(t, "more")
-		if diff := cmp.Diff(few, trials(Make(s))[:len(few)]); diff != "" {
-			t.Fatalf("the first blocks (-few +many):\n%s", diff)
-		}
+		must.EqualFor(t, "the first blocks (-few +many)", few, trials(Make(s))[:len(few)])
 	})
 }
 
@@ -92,26 +88,19 @@ func TestPilots(t *testing.T) {
 		if pilots < 0 {
 			pilots = len(all)
 		}
-		if slices.ContainsFunc(all[pilots:], Trial.Pilot) {
-			t.Fatal("a pilot behind the first block")
-		}
+		must.Require(t, !slices.ContainsFunc(all[pilots:], Trial.Pilot), "a pilot behind the first block")
 		if s.Pilot == quantity.WaitOf(0) {
-			if pilots > 0 {
-				t.Fatalf("%d pilots that were not requested", pilots)
-			}
+			must.Require(t, pilots <= 0, "%d pilots that were not requested", pilots)
 			return
 		}
 		var modes []string
 		for _, tr := range all[:pilots] {
 			modes = append(modes, tr.Mode)
-			if w := tr.Workload; w.ID != bulk.ID || w.Warmup != quantity.WaitOf(0) || w.Duration != s.Pilot.For || tr.Sliced() {
-				t.Fatalf("pilot %+v", w)
-			}
+			w := tr.Workload
+			must.Require(t, w.ID == bulk.ID && w.Warmup == quantity.WaitOf(0) && w.Duration == s.Pilot.For && !tr.Sliced(), "pilot %+v", w)
 		}
 		slices.Sort(modes)
-		if diff := cmp.Diff(s.ModeNames(), modes); diff != "" {
-			t.Fatalf("modes of the pilots (-want +got):\n%s", diff)
-		}
+		must.EqualFor(t, "modes of the pilots", s.ModeNames(), modes)
 	})
 }
 
@@ -144,19 +133,16 @@ func TestExtentIsTheSumOfTrials(t *testing.T) {
 			for _, m := range p.Modes {
 				want.Time += takes[m]
 			}
-			if got := p.Extent(blocks); got != want {
-				t.Fatalf("%d of %d blocks: %+v, their trials %+v", blocks, s.Blocks, got, want)
-			}
+			got := p.Extent(blocks)
+			must.Require(t, got == want, "%d of %d blocks: %+v, their trials %+v", blocks, s.Blocks, got, want)
 		}
-		if got, want := p.HasCostPass(), slices.ContainsFunc(trials(p), Trial.InCostPass); got != want {
-			t.Fatalf("cost pass %t, want %t", got, want)
-		}
+		got, want := p.HasCostPass(), slices.ContainsFunc(trials(p), Trial.InCostPass)
+		must.Require(t, got == want, "cost pass %t, want %t", got, want)
 		if got, want := p.Piloted(), slices.ContainsFunc(trials(p), Trial.Pilot); got != want {
 			t.Fatalf("pilots %t, want %t", got, want)
 		}
-		if n := Make(s).Extent(s.Blocks).Trials; n != s.Trials() {
-			t.Fatalf("the plan has %d trials, its study announces %d", n, s.Trials())
-		}
+		n := Make(s).Extent(s.Blocks).Trials
+		must.Require(t, n == s.Trials(), "the plan has %d trials, its study announces %d", n, s.Trials())
 	})
 }
 
@@ -180,9 +166,7 @@ func TestRevise(t *testing.T) {
 		default:
 			want.Workload = longer
 		}
-		if diff := cmp.Diff(want, tr); diff != "" {
-			t.Fatalf("trial %d (-want +got):\n%s", i+1, diff)
-		}
+		must.EqualFor(t, fmt.Sprintf("trial %d", i+1), want, tr)
 	}
 }
 
@@ -201,9 +185,8 @@ func TestPlanHoldsNoTrials(t *testing.T) {
 	e := p.Extent(p.Blocks)
 	runtime.ReadMemStats(&after)
 	must.True(t, e.Trials == 300_000 && e.Time > 0, "%+v", e)
-	if got := after.TotalAlloc - before.TotalAlloc; got > 1<<20 {
-		t.Errorf("a plan of %d trials takes %d bytes", e.Trials, got)
-	}
+	got := after.TotalAlloc - before.TotalAlloc
+	must.True(t, got <= 1<<20, "a plan of %d trials takes %d bytes", e.Trials, got)
 	for tr := range p.Trials() {
 		if tr.Block == 3 {
 			break
@@ -220,9 +203,8 @@ func TestPilotOf(t *testing.T) {
 	s := sample()
 	s.Pilot = quantity.WaitOf(15 * time.Second)
 	s.Workloads = s.Workloads[1:]
-	if w, ok := Pilot(s); !ok || w.ID != "tcp_rr" {
-		t.Errorf("pilot of %q, %t", w.ID, ok)
-	}
+	w, ok := Pilot(s)
+	must.True(t, ok && w.ID == "tcp_rr", "pilot of %q, %t", w.ID, ok)
 	s.Workloads[0] = study.Workload{ID: "udp_search", Kind: "udp_search"}
 	if w, ok := Pilot(s); ok {
 		t.Errorf("pilot of %q, which has no timed window", w.ID)
@@ -265,15 +247,13 @@ func TestTime(t *testing.T) {
 	} {
 		s.Recreate, s.Blocks = tt.renew, 4
 		p := Make(s).WithSetupTimes(takes)
-		if got, want := p.Time(4), 12*trial+quick+slow+tt.want; got != want {
-			t.Errorf("renew %s: %s, want %s", tt.renew, got, want)
-		}
+		got, want := p.Time(4), 12*trial+quick+slow+tt.want
+		must.True(t, got == want, "renew %s: %s, want %s", tt.renew, got, want)
 	}
 	s.Recreate, s.Pilot = study.RecreateOnce(), quantity.WaitOf(15*time.Second)
 	p := Make(s).WithSetupTimes(takes)
-	if got, want := p.Time(4), 12*trial+quick+slow+3*(300*time.Millisecond+TrialOverhead+15*time.Second); got != want {
-		t.Errorf("with pilots %s, want %s", got, want)
-	}
+	got, want := p.Time(4), 12*trial+quick+slow+3*(300*time.Millisecond+TrialOverhead+15*time.Second)
+	must.True(t, got == want, "with pilots %s, want %s", got, want)
 	if got, want := p.Time(1), 3*trial+quick+slow+3*(300*time.Millisecond+TrialOverhead+15*time.Second); got != want {
 		t.Errorf("with pilots, one block: %s, want %s", got, want)
 	}

@@ -62,9 +62,8 @@ func TestPace(t *testing.T) {
 		p := plan.PaceAt(s, paced[0], "host", c.reached)
 		must.True(t, p.Rate == c.rate && p.Limited() == c.limited, "%s: %+v; want rate %g, limited %t", name, p, c.rate, c.limited)
 		after := plan.Decided(s, result.Run{Paces: []result.Pace{p}})
-		if got := plan.Offered(after.Workloads[0]); got != c.rate {
-			t.Errorf("%s: then %g bit/s are offered, want %g", name, got, c.rate)
-		}
+		got := plan.Offered(after.Workloads[0])
+		must.True(t, got == c.rate, "%s: then %g bit/s are offered, want %g", name, got, c.rate)
 		must.True(t, s.Workloads[0].Rate != after.Workloads[0].Rate || c.rate == plan.Offered(s.Workloads[0]), "%s: the study of before was changed", name)
 	}
 }
@@ -83,16 +82,11 @@ func TestFullRate(t *testing.T) {
 // A workload that searches the limit of a path is refused where the study is paced.
 func TestPacedSearch(t *testing.T) {
 	for _, w := range []string{"udp_search", "udp_sweep"} {
-		if _, err := shared(t, "modes: [host]\nworkloads: ["+w+"]"); err == nil {
-			t.Errorf("%s is not refused", w)
-		}
-		if _, err := shared(t, "modes: [host]\npace: off\nworkloads: ["+w+"]"); err != nil {
-			t.Errorf("%s at full rate: %v", w, err)
-		}
+		must.FailFor(t, w+" is not refused", must.Err(shared(t, "modes: [host]\nworkloads: ["+w+"]")))
+		must.Do(must.Named(t, w+" at full rate"), must.Err(shared(t, "modes: [host]\npace: off\nworkloads: ["+w+"]")))
 	}
-	if _, err := shared(t, "modes: [host]\npace: off\nmax_rate: 1Gbit/s\nworkloads: [{workload: udp_sweep, rates: [100Mbit/s, 2Gbit/s]}]"); err == nil {
-		t.Error("a sweep above the highest rate is not refused")
-	}
+	_, err := shared(t, "modes: [host]\npace: off\nmax_rate: 1Gbit/s\nworkloads: [{workload: udp_sweep, rates: [100Mbit/s, 2Gbit/s]}]")
+	must.True(t, err != nil, "a sweep above the highest rate is not refused")
 }
 
 // The congestion control that is left open is that of the run, and the system's where the run chose

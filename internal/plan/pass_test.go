@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"tare/internal/study"
@@ -62,22 +61,15 @@ func TestCostPass(t *testing.T) {
 			c.want.Slice = second / 4
 		}
 		must.EqualFor(t, name, c.want, p.Workload)
-		if diff := cmp.Diff(c.from, p.From); diff != "" {
-			t.Errorf("%s is made of (-want +got):\n%s", name, diff)
-		}
-		if diff := cmp.Diff(c.by, p.Values()); diff != "" {
-			t.Errorf("%s has its rate from (-want +got):\n%s", name, diff)
-		}
-		if got := (Trial{Workload: p.Workload}).Sliced(); got != interleaved {
-			t.Errorf("%s is interleaved: %t", name, got)
-		}
+		must.EqualFor(t, name+": made of", c.from, p.From)
+		must.EqualFor(t, name+": its rate is from", c.by, p.Values())
+		must.EqualFor(t, name+": interleaved", interleaved, (Trial{Workload: p.Workload}).Sliced())
 		if asked := Offered(p.Workload); c.rate != quantity.PassAuto && asked != float64(c.rate) || c.rate == quantity.PassAuto && asked != 0 {
 			t.Errorf("%s offers %g bit/s in all", name, asked)
 		}
 	}
-	if _, why, ok := CostPass(passing(quantity.PassAuto, rr)); ok || !strings.Contains(why, "a bulk transfer") {
-		t.Errorf("without a bulk workload: %q, %t", why, ok)
-	}
+	_, why, ok := CostPass(passing(quantity.PassAuto, rr))
+	must.True(t, !ok && strings.Contains(why, "a bulk transfer"), "without a bulk workload: %q, %t", why, ok)
 	if _, why, ok := CostPass(passing(quantity.NoPass)); ok || why != "" {
 		t.Errorf("without being asked for: %q, %t", why, ok)
 	}
@@ -93,18 +85,14 @@ func TestPassInPlan(t *testing.T) {
 			Times: rapid.IntRange(0, 4).Draw(t, "times"), Warmup: quantity.WaitOf(0), Duration: quantity.Duration(time.Second)}
 		p := Make(s)
 		all := trials(p)
-		if diff := cmp.Diff(without, slices.DeleteFunc(slices.Clone(all), Trial.InCostPass)); diff != "" {
-			t.Fatalf("the others (-without +beside a pass):\n%s", diff)
-		}
+		must.EqualFor(t, "the others (-without +beside a pass)", without, slices.DeleteFunc(slices.Clone(all), Trial.InCostPass))
 		seen := map[int]int{}
 		for _, g := range Groups(all) {
 			want := 1
 			if g[0].Sliced() {
 				want = len(s.Modes)
 			}
-			if g[0].InCostPass() && len(g) != want {
-				t.Fatalf("%d trials of the pass at once, want %d", len(g), want)
-			}
+			must.Require(t, !g[0].InCostPass() || len(g) == want, "%d trials of the pass at once, want %d", len(g), want)
 		}
 		for i, tr := range all {
 			if tr.InCostPass() {
@@ -123,9 +111,8 @@ func TestPassInPlan(t *testing.T) {
 				t.Fatalf("block %d has %d trials of the pass, want %d", block, seen[block], want)
 			}
 		}
-		if !slices.Contains(Names(s), study.CostPassID) || p.Workloads[len(p.Workloads)-1].ID != study.CostPassID {
-			t.Fatal("the pass is not among the names of the results")
-		}
+		must.Require(t, slices.Contains(Names(s), study.CostPassID) && p.Workloads[len(p.Workloads)-1].ID == study.CostPassID,
+			"the pass is not among the names of the results")
 	})
 }
 

@@ -36,26 +36,18 @@ func TestBlocksAreComplete(t *testing.T) {
 		s.Blocks = rapid.IntRange(2, 20).Draw(t, "blocks")
 		p := Make(s)
 		size := len(s.Modes) * len(s.Workloads)
-		if len(trials(p)) != s.Blocks*size {
-			t.Fatalf("%d trials, want %d", len(trials(p)), s.Blocks*size)
-		}
+		must.Require(t, len(trials(p)) == s.Blocks*size, "%d trials, want %d", len(trials(p)), s.Blocks*size)
 		for i, tr := range trials(p) {
-			if tr.Block != i/size+1 {
-				t.Fatalf("trial %d is in block %d", i, tr.Block)
-			}
+			must.Require(t, tr.Block == i/size+1, "trial %d is in block %d", i, tr.Block)
 		}
 		for group := range slices.Chunk(trials(p), len(s.Modes)) {
 			var modes []string
 			for _, tr := range group {
-				if tr.Workload.ID != group[0].Workload.ID {
-					t.Fatalf("workloads mixed in one group: %v", group)
-				}
+				must.Require(t, tr.Workload.ID == group[0].Workload.ID, "workloads mixed in one group: %v", group)
 				modes = append(modes, tr.Mode)
 			}
 			slices.Sort(modes)
-			if diff := cmp.Diff(s.ModeNames(), modes); diff != "" {
-				t.Fatalf("modes of a group (-want +got):\n%s", diff)
-			}
+			must.EqualFor(t, "modes of a group", s.ModeNames(), modes)
 		}
 	})
 }
@@ -94,13 +86,9 @@ func TestRounds(t *testing.T) {
 		slice := time.Duration(rapid.Int64Range(int64(5*time.Millisecond), int64(time.Second)).Draw(t, "slice"))
 		long := time.Duration(rapid.Int64Range(int64(slice)+1, int64(10*time.Second)).Draw(t, "duration"))
 		tr := Trial{Workload: study.Workload{Kind: "tcp_rr", Slice: quantity.Duration(slice), Duration: quantity.Duration(long)}}
-		if !tr.Sliced() {
-			t.Fatal("not sliced")
-		}
+		must.Require(t, tr.Sliced(), "not sliced")
 		counted := time.Duration(tr.Rounds()) * (slice - slice/traffic.SliceWarmup)
-		if counted < long || counted >= long+slice {
-			t.Fatalf("%d slices of %s count %s of %s", tr.Rounds(), slice, counted, long)
-		}
+		must.Require(t, counted >= long && counted < long+slice, "%d slices of %s count %s of %s", tr.Rounds(), slice, counted, long)
 	})
 }
 
@@ -113,9 +101,7 @@ func TestOrderIsFair(t *testing.T) {
 		first[trials(Make(s))[0].Mode]++
 	}
 	for m, n := range first {
-		if n < 900 || n > 1100 { // 1000 +- 4 standard deviations
-			t.Errorf("%s opens %d of 3000 plans, want about 1000", m, n)
-		}
+		must.True(t, n >= 900 && n <= 1100, "%s opens %d of 3000 plans, want about 1000", m, n) // 1000 +- 4 standard deviations
 	}
 }
 

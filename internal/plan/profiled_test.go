@@ -26,9 +26,8 @@ func TestProfiles(t *testing.T) {
 		must.True(t, p.Profiled && !p.Sliced() && p.Block == 3 && !p.Pilot(), "%+v", p)
 	}
 	// A search has no window to sample; of a sweep one rate is enough.
-	if want := []string{"host t", "netns/vxlan t", "host sweep@1Mbit/s", "netns/vxlan sweep@1Mbit/s"}; !slices.Equal(names, want) {
-		t.Errorf("%q, want %q", names, want)
-	}
+	want := []string{"host t", "netns/vxlan t", "host sweep@1Mbit/s", "netns/vxlan sweep@1Mbit/s"}
+	must.True(t, slices.Equal(names, want), "%q, want %q", names, want)
 	for _, word := range []string{study.Off, study.AutoWord, ""} {
 		if s.Evidence.Stacks = word; len(Profiles(s)) != 0 {
 			t.Errorf("stacks %q: trials of their own", word)

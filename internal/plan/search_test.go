@@ -36,9 +36,8 @@ func TestSearches(t *testing.T) {
 		{study.Paper, 4, [2]time.Duration{90 * time.Second, 240 * time.Second}, [2]time.Duration{60 * time.Second, 240 * time.Second}},
 	} {
 		p := Make(searchOf(t, tt.profile))
-		if n := len(Search(p.Workloads[0]).Goals); n != tt.goals {
-			t.Errorf("%s: %d goals", tt.profile, n)
-		}
+		n := len(Search(p.Workloads[0]).Goals)
+		must.True(t, n == tt.goals, "%s: %d goals", tt.profile, n)
 		first, last := trials(p)[0], trials(p)[len(trials(p))-1]
 		for _, of := range []struct {
 			what string

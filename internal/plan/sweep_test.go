@@ -74,9 +74,8 @@ func TestConcurrency(t *testing.T) {
 	must.Equal(t, want, Names(s))
 	seen := map[string]int{}
 	for _, tr := range trials(Make(s)) {
-		if _, list := tr.Workload.Concurrency(); len(list) > 0 {
-			t.Errorf("%s still has the list %v", tr.Workload.ID, list)
-		}
+		_, list := tr.Workload.Concurrency()
+		must.True(t, len(list) <= 0, "%s still has the list %v", tr.Workload.ID, list)
 		seen[tr.Workload.ID] = tr.Workload.Flows + tr.Workload.Streams
 	}
 	must.Equal(t, map[string]int{"rr@1flows": 1, "rr@16flows": 16, "bulk@4streams": 4, "bulk@4streams.iperf3": 4, "bulk@50streams": 50, "bulk@50streams.iperf3": 50,
@@ -86,9 +85,8 @@ func TestConcurrency(t *testing.T) {
 	must.Equal(t, Settings(alone).Workloads["rr@16flows"], Settings(s).Workloads["rr@16flows"])
 	must.Equal(t, []Concurrency{{"rr", "flows", study.Counts{1, 16}, []string{"rr@1flows", "rr@16flows"}},
 		{"bulk", "streams", study.Counts{4, 50}, []string{"bulk@4streams", "bulk@50streams"}}}, Concurrencies(s))
-	if suffixes, _ := Sides(s, "B", "A"); !cmp.Equal(suffixes, []string{"@1flows", "@16flows"}) {
-		t.Errorf("comparisons at %v", suffixes)
-	}
+	suffixes, _ := Sides(s, "B", "A")
+	must.True(t, cmp.Equal(suffixes, []string{"@1flows", "@16flows"}), "comparisons at %v", suffixes)
 	must.Equal(t, map[string]string{"bulk@4streams": "bulk@4streams.iperf3", "bulk@50streams": "bulk@50streams.iperf3"}, Verifications(s))
 }
 

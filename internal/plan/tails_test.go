@@ -40,7 +40,6 @@ func TestTails(t *testing.T) {
 	// The estimate of a run includes it.
 	with, without := Make(s).Time(2), s
 	without.Tails = study.Off
-	if more := with - Make(without).Time(2); more < time.Duration(len(trials))*3*time.Second {
-		t.Errorf("the run takes %s longer for %d trials", more, len(trials))
-	}
+	more := with - Make(without).Time(2)
+	must.True(t, more >= time.Duration(len(trials))*3*time.Second, "the run takes %s longer for %d trials", more, len(trials))
 }

@@ -22,9 +22,7 @@ func TestTwins(t *testing.T) {
 	for _, tr := range trials(p) {
 		w := tr.Workload
 		if w.ID != "tcp_stream.iperf3" {
-			if tr.Sliced() != (w.ID == "tcp_stream") {
-				t.Errorf("%s sliced: %t", w.ID, tr.Sliced())
-			}
+			must.True(t, tr.Sliced() == (w.ID == "tcp_stream"), "%s sliced: %t", w.ID, tr.Sliced())
 			continue
 		}
 		verifications[tr.Block]++
@@ -57,9 +55,7 @@ func TestWhole(t *testing.T) {
 		"no slice":               {study.Workload{Kind: "tcp_rr", Duration: long}, false},
 		"an unknown workload":    {study.Workload{Kind: "nothing", Slice: slice, Duration: long}, false},
 	} {
-		if got := (Trial{Workload: tt.w}).Sliced(); got != tt.want {
-			t.Errorf("%s: sliced %t", name, got)
-		}
+		must.EqualFor(t, name+": sliced", tt.want, (Trial{Workload: tt.w}).Sliced())
 	}
 }
 

@@ -55,9 +55,7 @@ func TestTrialsOfOtherExperimentsAreApart(t *testing.T) {
 	d := putTogether(t, []result.Session{short, long, newer}, trialIn(short, 1), trialIn(short, 2), trialIn(long, 3), trialIn(newer, 4), trialIn(newer, 6), old, stray)
 	for name, load := range map[string]func() (result.Run, []result.Trial, error){"whole": d.Load, "partial": d.LoadPartial} {
 		run, trials := must.Get2(load())(t)
-		if diff := cmp.Diff([]int{4, 6}, seqs(trials)); diff != "" {
-			t.Errorf("%s: trials that count (-want +got):\n%s", name, diff)
-		}
+		must.EqualFor(t, name+": trials that count", []int{4, 6}, seqs(trials))
 		want := &result.Apart{Trials: result.Tally{OK: 5}, Numbers: "1-3, 7-8", Causes: []result.Cause{
 			{Scope: "tare", Then: "v0.1.0 (abc)", Now: "v0.2.0 (def)", Trials: "1-3, 8"},
 			{Scope: "workload tcp_rr", Key: "duration", Then: "300ms", Now: "900ms", Trials: "1-2"},
@@ -81,9 +79,7 @@ func TestRecorded(t *testing.T) {
 	d := putTogether(t, []result.Session{short, long}, trialIn(short, 1), trialIn(long, 2), trialIn(long, 3))
 	d.LimitMemory(1)
 	trials := must.Get(d.Recorded(long))(t)
-	if diff := cmp.Diff([]int{2, 3}, seqs(trials)); diff != "" {
-		t.Fatalf("trials (-want +got):\n%s", diff)
-	}
+	must.EqualFor(t, "trials", []int{2, 3}, seqs(trials))
 	want := trialIn(long, 2)
 	want.Client, want.Server = settings(want.Client), settings(want.Server)
 	want.Series, want.Counters = nil, nil
@@ -111,9 +107,8 @@ func TestForcedOnce(t *testing.T) {
 	short, long := session("s1", "300ms", result.Build{Version: "v1"}), session("s2", "900ms", result.Build{Version: "v1"})
 	long.Forced = true
 	d := putTogether(t, []result.Session{short, long}, trialIn(short, 1))
-	if r := must.Get(d.Resume(long))(t); !r.Forced || r.Apart == nil {
-		t.Errorf("the same again: %+v", r)
-	}
+	r := must.Get(d.Resume(long))(t)
+	must.True(t, r.Forced && r.Apart != nil, "the same again: %+v", r)
 	if r := must.Get(d.Resume(session("s3", "1s", result.Build{Version: "v1"})))(t); r.Forced || r.Apart == nil {
 		t.Errorf("another study: %+v", r)
 	}
@@ -145,9 +140,8 @@ func TestRepeatedTrialsCountOnce(t *testing.T) {
 func TestMixedWithoutSessions(t *testing.T) {
 	one, other := session("s1", "300ms", result.Build{Version: "v1"}), session("s2", "900ms", result.Build{Version: "v1"})
 	run, trials := must.Get2(putTogether(t, nil, trialIn(one, 1), trialIn(other, 2), trialIn(other, 3)).Load())(t)
-	if diff := cmp.Diff([]int{2, 3}, seqs(trials)); diff != "" || run.Apart == nil || run.Apart.Trials.OK != 1 {
-		t.Errorf("apart %+v (-want +got):\n%s", run.Apart, diff)
-	}
+	diff := cmp.Diff([]int{2, 3}, seqs(trials))
+	must.True(t, diff == "" && run.Apart != nil && run.Apart.Trials.OK == 1, "apart %+v (-want +got):\n%s", run.Apart, diff)
 }
 
 // What the run knew at its start is there after it was killed, also when an earlier
@@ -208,9 +202,8 @@ func TestAppendFull(t *testing.T) {
 	must.Do(t, d.Close())
 	again := must.Get(OpenAppend(d.Path()))(t)
 	defer again.Close()
-	if info := must.Get(os.Stat(filepath.Join(d.Path(), TrialsFile)))(t); again.size != info.Size() {
-		t.Errorf("reopened with %d of %d bytes", again.size, info.Size())
-	}
+	info := must.Get(os.Stat(filepath.Join(d.Path(), TrialsFile)))(t)
+	must.True(t, again.size == info.Size(), "reopened with %d of %d bytes", again.size, info.Size())
 }
 
 // Trials of a mode whose facts that decide its trials were others are apart. A session that has not set the mode up has what the

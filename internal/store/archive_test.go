@@ -33,9 +33,8 @@ func TestArchive(t *testing.T) {
 	defer d.Close()
 	must.Do(t, d.Unpack(a))
 	for name, want := range files {
-		if got, err := d.read(name, maxUnpacked); err != nil || string(got) != want {
-			t.Errorf("%s has %d bytes, want %d: %v", name, len(got), len(want), err)
-		}
+		got, err := d.read(name, maxUnpacked)
+		must.True(t, err == nil && string(got) == want, "%s has %d bytes, want %d: %v", name, len(got), len(want), err)
 	}
 }
 
@@ -62,9 +61,8 @@ func TestArchiveSize(t *testing.T) {
 	d := must.Get(Create(filepath.Join(t.TempDir(), "run")))(t)
 	defer d.Close()
 	must.Do(t, d.write(TrialsFile, make([]byte, maxUnpacked+1)))
-	if err := d.WriteArchive(&bytes.Buffer{}); !errors.Is(err, errTooLarge) {
-		t.Errorf("%d bytes: %v", maxUnpacked+1, err)
-	}
+	err := d.WriteArchive(&bytes.Buffer{})
+	must.True(t, errors.Is(err, errTooLarge), "%d bytes: %v", maxUnpacked+1, err)
 	// Two files that are each small enough.
 	for _, name := range []string{TrialsFile, StudyFile} {
 		must.Do(t, d.write(name, make([]byte, maxUnpacked*2/3)))

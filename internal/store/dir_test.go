@@ -72,9 +72,8 @@ func TestRoundTrip(t *testing.T) {
 		if want[name] == "*" {
 			got[name] = "*"
 		}
-		if info := must.Get(e.Info())(t); info.Mode().Perm()&0o600 != 0o600 || name == "report.html" && info.Mode().Perm()&0o044 == 0 {
-			t.Errorf("%s: mode %v", name, info.Mode())
-		}
+		info := must.Get(e.Info())(t)
+		must.True(t, info.Mode().Perm()&0o600 == 0o600 && (name != "report.html" || info.Mode().Perm()&0o044 != 0), "%s: mode %v", name, info.Mode())
 		return nil
 	}))
 	must.Equal(t, want, got)
@@ -91,9 +90,8 @@ func TestCreateRefuses(t *testing.T) {
 		must.Do(t, os.WriteFile(filepath.Join(path, c.file), []byte("mine"), 0o644))
 		_, err := Create(path)
 		must.True(t, errors.Is(err, ErrExists) && err.Error() == "create run directory "+path+": "+c.want, "%s: %v", c.file, err)
-		if data, _ := os.ReadFile(filepath.Join(path, c.file)); string(data) != "mine" {
-			t.Errorf("%s became %q", c.file, data)
-		}
+		data, _ := os.ReadFile(filepath.Join(path, c.file))
+		must.True(t, string(data) == "mine", "%s became %q", c.file, data)
 	}
 	file := filepath.Join(t.TempDir(), "file")
 	must.Do(t, os.WriteFile(file, nil, 0o644))
@@ -105,9 +103,8 @@ func TestCreateRefuses(t *testing.T) {
 	empty := t.TempDir()
 	d := must.Get(Create(empty))(t)
 	defer d.Close()
-	if _, err := Create(empty); !errors.Is(err, ErrExists) {
-		t.Errorf("a second time: %v", err)
-	}
+	_, err := Create(empty)
+	must.True(t, errors.Is(err, ErrExists), "a second time: %v", err)
 }
 
 func TestCreateNotWritable(t *testing.T) {
@@ -118,9 +115,8 @@ func TestCreateNotWritable(t *testing.T) {
 		testneed.Missing(t, testneed.Other, "this user may write to a directory of mode 0500")
 	}
 	for _, path := range []string{parent, filepath.Join(parent, "run")} {
-		if _, err := Create(path); !errors.Is(err, os.ErrPermission) || !strings.Contains(err.Error(), path) {
-			t.Errorf("%s: %v", path, err)
-		}
+		_, err := Create(path)
+		must.True(t, errors.Is(err, os.ErrPermission) && strings.Contains(err.Error(), path), "%s: %v", path, err)
 	}
 }
 
@@ -128,9 +124,8 @@ func TestOpenRefuses(t *testing.T) {
 	path := t.TempDir()
 	must.Do(t, os.WriteFile(filepath.Join(path, StudyFile), nil, 0o644)) // anybody's
 	for _, open := range []func(string) (*Dir, error){Open, OpenAppend} {
-		if _, err := open(path); !errors.Is(err, ErrNotRun) || !strings.Contains(err.Error(), path) {
-			t.Errorf("no run: %v", err)
-		}
+		_, err := open(path)
+		must.True(t, errors.Is(err, ErrNotRun) && strings.Contains(err.Error(), path), "no run: %v", err)
 		if _, err := open(filepath.Join(path, "none")); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("nothing there: %v", err)
 		}
@@ -139,9 +134,8 @@ func TestOpenRefuses(t *testing.T) {
 
 func TestOneWriter(t *testing.T) {
 	d := created(t)
-	if _, err := OpenAppend(d.Path()); !errors.Is(err, ErrInUse) {
-		t.Errorf("while the run goes on: %v", err)
-	}
+	_, err := OpenAppend(d.Path())
+	must.True(t, errors.Is(err, ErrInUse), "while the run goes on: %v", err)
 	reader := must.Get(Open(d.Path()))(t) // a report meanwhile is fine
 	defer reader.Close()
 	must.FailFor(t, "a reader appended", reader.Append(sample(1)))

@@ -33,9 +33,8 @@ func TestDirectoryIsFollowed(t *testing.T) {
 		d := created(t)
 		must.Do(t, d.Append(sample(1)), remove(d))
 		for range 2 {
-			if err := d.Append(sample(2)); !errors.Is(err, ErrGone) || !strings.Contains(err.Error(), "append trial 2 to "+d.Path()) {
-				t.Errorf("%s: %v", what, err)
-			}
+			err := d.Append(sample(2))
+			must.True(t, errors.Is(err, ErrGone) && strings.Contains(err.Error(), "append trial 2 to "+d.Path()), "%s: %v", what, err)
 		}
 	}
 }
@@ -53,9 +52,8 @@ func TestDirectoryIsFollowedAfterTrials(t *testing.T) {
 		must.Do(t, d.Append(sample(1)), os.Rename(d.Path(), moved), write(d))
 		must.EqualFor(t, what+": path", moved, d.Path())
 		must.Do(t, os.RemoveAll(moved))
-		if err := write(d); !errors.Is(err, ErrGone) || !strings.Contains(err.Error(), "write "+moved) {
-			t.Errorf("%s: %v", what, err)
-		}
+		err := write(d)
+		must.True(t, errors.Is(err, ErrGone) && strings.Contains(err.Error(), "write "+moved), "%s: %v", what, err)
 	}
 }
 

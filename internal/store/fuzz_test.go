@@ -71,9 +71,8 @@ func FuzzParseTrials(f *testing.F) {
 		}
 		must.Require(t, len(kept) == 0 || kept[len(kept)-1] == '\n', "kept %q does not end a line", kept)
 		again, end, _, err := parseTrials(bytes.NewReader(kept), parseTrial, maxMemory)
-		if diff := cmp.Diff(trials, again); err != nil || diff != "" || end.offset != int64(len(kept)) || end.noNewline {
-			t.Fatalf("%v, %+v of %d bytes, %s", err, end, len(kept), diff)
-		}
+		diff := cmp.Diff(trials, again)
+		must.Require(t, err == nil && diff == "" && end.offset == int64(len(kept)) && !end.noNewline, "%v, %+v of %d bytes, %s", err, end, len(kept), diff)
 	})
 }
 

@@ -43,9 +43,8 @@ func TestWriteHistoryInPieces(t *testing.T) {
 	must.Do(t, WriteHistory(w, h))
 	must.True(t, w.largest <= w.all/8, "%d of %d bytes are written at once", w.largest, w.all)
 	w = &pieces{most: w.all / 2}
-	if err := WriteHistory(w, h); !errors.Is(err, io.ErrShortWrite) {
-		t.Error(err)
-	}
+	err := WriteHistory(w, h)
+	must.True(t, errors.Is(err, io.ErrShortWrite), "%v", err)
 }
 
 // pieces counts what is written, and fails beyond most bytes.

@@ -54,9 +54,7 @@ func TestLongLists(t *testing.T) {
 				}
 				if (elem.Kind() == reflect.Struct || elem.Kind() == reflect.String) && key != "cells" {
 					seen++
-					if err := checkRun(at(below, maxList)); err != nil {
-						t.Errorf("%s of the maximum length: %v", key, err)
-					}
+					must.Do(must.Named(t, key+" of the maximum length"), checkRun(at(below, maxList)))
 					want := fmt.Sprintf("too large: %s has %d elements, more than the maximum of %d", key, maxList+1, maxList)
 					must.Equal(t, want, fmt.Sprint(checkRun(at(below, maxList+1))))
 				}

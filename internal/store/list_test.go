@@ -76,9 +76,8 @@ func TestList(t *testing.T) {
 		}
 		must.EqualFor(t, dir, want, got, cmpopts.EquateEmpty())
 	}
-	if got, err := List(filepath.Join(top, "old")); err != nil || len(got) != 1 || got[0].ID != "old" {
-		t.Errorf("a run itself: %v, %v", got, err)
-	}
+	got, err := List(filepath.Join(top, "old"))
+	must.True(t, err == nil && len(got) == 1 && got[0].ID == "old", "a run itself: %v, %v", got, err)
 	if _, err := List(filepath.Join(top, "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("nothing there: %v", err)
 	}

@@ -18,15 +18,13 @@ import (
 func TestForeignLockDoesNotBlock(t *testing.T) {
 	d := created(t)
 	name := filepath.Join(d.Path(), lockFile)
-	if info := must.Get(os.Lstat(name))(t); info.Mode() != 0o600 {
-		t.Errorf("the lock file has mode %v", info.Mode())
-	}
+	info := must.Get(os.Lstat(name))(t)
+	must.True(t, info.Mode() == 0o600, "the lock file has mode %v", info.Mode())
 	must.True(t, IsLocked(d.Path()), "not locked while it is written")
 	must.Do(t, d.Append(sample(1)), d.Close())
 	must.True(t, !IsLocked(d.Path()), "locked after it ended")
-	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the lock file is left behind: %v", err)
-	}
+	_, err := os.Lstat(name)
+	must.True(t, errors.Is(err, fs.ErrNotExist), "the lock file is left behind: %v", err)
 	for _, readable := range []string{TrialsFile, "."} {
 		f := must.Get(os.Open(filepath.Join(d.Path(), readable)))(t)
 		defer f.Close()
@@ -43,9 +41,8 @@ func TestStaleLockFile(t *testing.T) {
 	must.Do(t, must.Get(OpenAppend(d.Path()))(t).Close())
 	// A pipe in its place is refused, and nothing waits for it.
 	must.Do(t, syscall.Mkfifo(filepath.Join(d.Path(), lockFile), 0o600))
-	if _, err := OpenAppend(d.Path()); !errors.Is(err, errIrregular) {
-		t.Errorf("a pipe: %v", err)
-	}
+	_, err := OpenAppend(d.Path())
+	must.True(t, errors.Is(err, errIrregular), "a pipe: %v", err)
 }
 
 // Two processes that find the file of a third one never both hold the lock: one whose
@@ -56,9 +53,8 @@ func TestRemovedLockFile(t *testing.T) {
 	f := must.Get(d.openLock())(t)
 	defer f.Close()
 	must.Do(t, os.Remove(f.Name()))
-	if current, err := d.hold(f); current || err != nil {
-		t.Errorf("a removed file: %t, %v", current, err)
-	}
+	current, err := d.hold(f)
+	must.True(t, !current && err == nil, "a removed file: %t, %v", current, err)
 	must.Do(t, d.acquire())
 	if current, err := d.hold(must.Get(d.openLock())(t)); !errors.Is(err, ErrInUse) {
 		t.Errorf("a held file: %t, %v", current, err)

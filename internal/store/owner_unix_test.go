@@ -65,30 +65,25 @@ func TestReportUnderSudoInDirectoryOfRoot(t *testing.T) {
 	defer d.Close()
 	must.Do(t, d.WriteFile("figures/a.svg", nil))
 	for _, path := range []string{".", lockFile, "figures", "figures/a.svg"} {
-		if uid := uids(t, d.Path())[path]; uid != 0 {
-			t.Errorf("%s belongs to %d", path, uid)
-		}
+		must.EqualFor(t, path+" belongs to", 0, uids(t, d.Path())[path])
 	}
 }
 
 // Only a plain number names a user, and only root gives anything away.
 func TestSudoOwner(t *testing.T) {
 	asSudo(t)
-	if o := sudoOwner(); o != (owner{true, 1234, 4321}) {
-		t.Errorf("%+v", o)
-	}
+	o := sudoOwner()
+	must.True(t, o == (owner{true, 1234, 4321}), "%+v", o)
 	for _, bad := range []string{"", "-1", "+1", "0", "0x10", "root", "1_0", " 1", "4294967295", "4294967296", "1.0"} {
 		t.Setenv("SUDO_UID", bad)
-		if o := sudoOwner(); o.set {
-			t.Errorf("SUDO_UID=%q: %+v", bad, o)
-		}
+		o := sudoOwner()
+		must.True(t, !o.set, "SUDO_UID=%q: %+v", bad, o)
 	}
 	t.Setenv("SUDO_UID", "1234")
 	for _, bad := range []string{"", "-1", "4294967295", "users"} {
 		t.Setenv("SUDO_GID", bad)
-		if o := sudoOwner(); o.set {
-			t.Errorf("SUDO_GID=%q: %+v", bad, o)
-		}
+		o := sudoOwner()
+		must.True(t, !o.set, "SUDO_GID=%q: %+v", bad, o)
 	}
 }
 
@@ -107,8 +102,7 @@ func TestGiveOnlyOwnDirectories(t *testing.T) {
 		o.giveDir(root, name)
 	}
 	for path, uid := range uids(t, top) {
-		if want := map[string]int{"own": 1234, "other": 5}[path]; uid != want {
-			t.Errorf("%s belongs to %d, want %d", path, uid, want)
-		}
+		want := map[string]int{"own": 1234, "other": 5}[path]
+		must.True(t, uid == want, "%s belongs to %d, want %d", path, uid, want)
 	}
 }

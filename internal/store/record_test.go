@@ -76,16 +76,13 @@ func TestHashOfStudy(t *testing.T) {
 	of := map[string]string{}
 	for _, r := range directly(t, top) {
 		must.True(t, r.Hash != "" || r.Problem != "" || filepath.Base(r.Path) == "killed", "%s has no hash", r.Path)
-		if old, known := of[r.Study]; known && r.Study != "" && old != r.Hash {
-			t.Errorf("%s: %s and %s", r.Study, old, r.Hash)
-		}
+		old, known := of[r.Study]
+		must.True(t, !known || r.Study == "" || old == r.Hash, "%s: %s and %s", r.Study, old, r.Hash)
 		of[r.Study] = r.Hash
 	}
 	must.True(t, of["study0"] != of["study1"] && of["recorded"] == session("x", "1s", result.Build{}).Settings.Hash(), "%v", of)
 	for text, want := range map[string]string{"": "", "title: x\n": "", "name: a\n": "a", "profile: quick\nname: \"1e3\"\n": "1e3", "name: 'true'\n": "true", " name: x\n": "", "name:": ""} {
-		if got := studyName([]byte(text)); got != want {
-			t.Errorf("%q has the name %q, want %q", text, got, want)
-		}
+		must.EqualFor(t, fmt.Sprintf("%q has the name", text), want, studyName([]byte(text)))
 	}
 }
 
@@ -104,9 +101,8 @@ func TestEachRecord(t *testing.T) {
 		ids = append(ids, r.ID)
 		return nil
 	}))
-	if want := []string{"", "id0", "id1", "id2", "id3", "id4", "id5", "id6", "id7", "s"}; !slices.Equal(slices.Sorted(slices.Values(ids)), want) || ids[len(ids)-1] != "s" || problems != 2 {
-		t.Errorf("%q, %d problems", ids, problems)
-	}
+	want := []string{"", "id0", "id1", "id2", "id3", "id4", "id5", "id6", "id7", "s"}
+	must.True(t, slices.Equal(slices.Sorted(slices.Values(ids)), want) && ids[len(ids)-1] == "s" && problems == 2, "%q, %d problems", ids, problems)
 	stop := errors.New("enough")
 	visited := 0
 	err := EachRecord(top, func(s Summary) bool { return s.Study == "study1" }, func(r Record) error {
@@ -136,8 +132,7 @@ func TestFind(t *testing.T) {
 	must.EqualFor(t, "the run itself", "s", must.Get(Find(filepath.Join(top, "recorded"), "."))(t).ID)
 	outside := "../" + filepath.Base(top) + "/recorded"
 	for _, rel := range []string{"", ".", "..", "none", "study0", outside, "study0/../recorded", "recorded/", "/recorded", "recorded/inside", "a/b/c/deep", ".hidden", "link", "study/run0"} {
-		if found, err := Find(top, rel); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%q: %+v, %v", rel, found, err)
-		}
+		found, err := Find(top, rel)
+		must.True(t, errors.Is(err, fs.ErrNotExist), "%q: %+v, %v", rel, found, err)
 	}
 }

@@ -52,12 +52,10 @@ func TestRemove(t *testing.T) {
 		path := filepath.Join(top, rel)
 		want := full(t, path)
 		before := below(t, top)
-		if got := must.Get(r.Check(path))(t); got != want {
-			t.Errorf("%+v, want %+v", got, want)
-		}
-		if after := below(t, top); !slices.Equal(before, after) {
-			t.Errorf("Check changed %v to %v", before, after)
-		}
+		got := must.Get(r.Check(path))(t)
+		must.True(t, got == want, "%+v, want %+v", got, want)
+		after := below(t, top)
+		must.True(t, slices.Equal(before, after), "Check changed %v to %v", before, after)
 		if got := must.Get(r.Remove(path))(t); got != want {
 			t.Errorf("removed %+v, want %+v", got, want)
 		}
@@ -71,9 +69,8 @@ func TestRemoveWrittenRun(t *testing.T) {
 	must.Do(t, d.WriteStudy([]byte("name: x\n")), d.WriteSession(session("s", "1s", wholeRun().Tare)), d.Append(sample(1)), d.WriteRun(wholeRun()),
 		d.WriteFile("report.html", []byte("report")), d.WriteFile("figures/a.svg", []byte("<svg/>")), d.AppendFile("stacks/m.w.folded", []byte("a;b 1\n")), d.Close())
 	top := filepath.Dir(d.Path())
-	if got, err := remover(t, top).Remove(d.Path()); err != nil || got.Files != 7 || len(below(t, top)) != 1 {
-		t.Errorf("%+v, %v, %v", got, err, below(t, top))
-	}
+	got, err := remover(t, top).Remove(d.Path())
+	must.True(t, err == nil && got.Files == 7 && len(below(t, top)) == 1, "%+v, %v, %v", got, err, below(t, top))
 }
 
 // What is no run of this user, or more than one, remains as it is.
@@ -149,9 +146,8 @@ func TestRemoveRefuses(t *testing.T) {
 				got, err := act(path)
 				must.True(t, err != nil && (c.want == nil || errors.Is(err, c.want)) && got == (Contents{}), "%s: %+v, %v", what, got, err)
 			}
-			if after := append(below(t, top), below(t, outside)...); !slices.Equal(before, after) {
-				t.Errorf("%v became %v", before, after)
-			}
+			after := append(below(t, top), below(t, outside)...)
+			must.True(t, slices.Equal(before, after), "%v became %v", before, after)
 		})
 	}
 }
@@ -181,17 +177,15 @@ func TestRemoveGoesOn(t *testing.T) {
 			}
 			must.Do(t, os.Remove(name))
 		}
-		if runs := must.Get(List(top))(t); len(runs) != 0 {
-			t.Errorf("after %d steps it is listed: %+v", steps, runs)
-		}
+		runs := must.Get(List(top))(t)
+		must.True(t, len(runs) == 0, "after %d steps it is listed: %+v", steps, runs)
 		found := must.Get(r.Unfinished())(t)
 		must.Require(t, len(found) == 1, "after %d steps: %v", steps, found)
 		if got, err := r.Remove(found[0]); err != nil || got.Files+gone.Files != whole.Files || got.Bytes+gone.Bytes != whole.Bytes {
 			t.Errorf("after %d steps: %+v and %+v of %+v, %v", steps, gone, got, whole, err)
 		}
-		if left := below(t, filepath.Join(top, "study")); len(left) != 1 {
-			t.Errorf("after %d steps: left %v", steps, left)
-		}
+		left := below(t, filepath.Join(top, "study"))
+		must.True(t, len(left) == 1, "after %d steps: left %v", steps, left)
 	}
 }
 
@@ -203,9 +197,8 @@ func TestUnfinishedOfOthers(t *testing.T) {
 	must.Do(t, os.Mkdir(path, 0o700), os.WriteFile(filepath.Join(path, "file"), nil, 0o600))
 	found := must.Get(r.Unfinished())(t)
 	must.Require(t, slices.Equal(found, []string{path}), "%v", found)
-	if _, err := r.Remove(path); !errors.Is(err, ErrContents) {
-		t.Error(err)
-	}
+	_, err := r.Remove(path)
+	must.True(t, errors.Is(err, ErrContents), "%v", err)
 	must.Get(os.Stat(filepath.Join(path, "file")))(t)
 }
 
@@ -233,12 +226,10 @@ func TestRemoveExchanged(t *testing.T) {
 	defer func() { must.Do(t, half.close()) }()
 	must.Do(t, os.Rename(run, run+".old"), os.Rename(other, run))
 	before := below(t, run)
-	if got, err := half.remove(); err == nil || got != (Contents{}) {
-		t.Errorf("%+v, %v", got, err)
-	}
-	if after := below(t, run); !slices.Equal(before, after) {
-		t.Errorf("%v became %v", before, after)
-	}
+	got, err := half.remove()
+	must.True(t, err != nil && got == (Contents{}), "%+v, %v", got, err)
+	after := below(t, run)
+	must.True(t, slices.Equal(before, after), "%v became %v", before, after)
 }
 
 // Two removers of one directory remove each run once.
@@ -265,7 +256,6 @@ func TestRemoveAtOnce(t *testing.T) {
 		}()
 	}
 	a, b := <-results, <-results
-	if a.Files+b.Files != want.Files || a.Bytes+b.Bytes != want.Bytes || len(below(t, top)) != 1 {
-		t.Errorf("%+v and %+v of %+v; %v", a, b, want, below(t, top))
-	}
+	must.True(t, a.Files+b.Files == want.Files && a.Bytes+b.Bytes == want.Bytes && len(below(t, top)) == 1,
+		"%+v and %+v of %+v; %v", a, b, want, below(t, top))
 }

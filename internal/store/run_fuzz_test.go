@@ -29,9 +29,7 @@ func FuzzParseRun(f *testing.F) {
 		first, err := json.Marshal(run)
 		must.Do(must.Named(t, "cannot be written"), err)
 		again, err := parseRun(first)
-		if err != nil {
-			t.Fatalf("cannot be read back: %v\n%s", err, first)
-		}
+		must.Require(t, err == nil, "cannot be read back: %v\n%s", err, first)
 		if second, err := json.Marshal(again); err != nil || !bytes.Equal(first, second) {
 			t.Fatalf("%v\n%s\n%s", err, first, second)
 		}
@@ -56,12 +54,9 @@ func FuzzDirectory(f *testing.F) {
 		defer d.Close()
 		_, all, err := d.Load()
 		must.True(t, err == nil || strings.Contains(err.Error(), dir) && !strings.ContainsAny(err.Error(), "\n\r\x1b"), "the error %q", err)
-		if len(all) > bytes.Count(trials, []byte("\n"))+1 {
-			t.Errorf("%d trials in %d lines", len(all), bytes.Count(trials, []byte("\n")))
-		}
-		if _, some, lean := d.LoadPartial(); err == nil && (lean != nil || len(some) != len(all)) {
-			t.Errorf("%v: %d of %d trials in part", lean, len(some), len(all))
-		}
+		must.True(t, len(all) <= bytes.Count(trials, []byte("\n"))+1, "%d trials in %d lines", len(all), bytes.Count(trials, []byte("\n")))
+		_, some, lean := d.LoadPartial()
+		must.True(t, err != nil || lean == nil && len(some) == len(all), "%v: %d of %d trials in part", lean, len(some), len(all))
 		found, err := List(top)
 		must.True(t, err == nil && len(found) == 1, "%v: %v", err, found)
 	})

@@ -75,9 +75,8 @@ func TestEncodeRunRefuses(t *testing.T) {
 	} {
 		cell.Mode, cell.Workload, cell.Metric = "m", "w", "goodput"
 		_, err := EncodeRun(result.Run{Cells: []result.Cell{cell}})
-		if want := "encode run: cell m w goodput: " + want + " is not a finite number"; err == nil || err.Error() != want {
-			t.Errorf("%v, want %s", err, want)
-		}
+		want := "encode run: cell m w goodput: " + want + " is not a finite number"
+		must.True(t, err != nil && err.Error() == want, "%v, want %s", err, want)
 	}
 	data := string(must.Get(EncodeRun(result.Run{}))(t))
 	must.Contain(t, data, `"schema": "tare.run/1"`, `"hosts": []`, `"modes": []`, `"cells": []`, `"warnings": []`)
@@ -93,9 +92,8 @@ func TestWriteFileRefuses(t *testing.T) {
 	} {
 		must.Fail(t, d.WriteFile(name, []byte("x")), d.Path())
 	}
-	if left := must.Get(os.ReadDir(outside))(t); len(left) > 0 {
-		t.Errorf("wrote outside: %v", left)
-	}
+	left := must.Get(os.ReadDir(outside))(t)
+	must.True(t, len(left) <= 0, "wrote outside: %v", left)
 	// The last step fails: a folder is in the place of the file.
 	must.Do(t, d.WriteFile("folder/x", nil))
 	must.FailFor(t, "a file took a folder's place", d.WriteFile("folder", nil))
@@ -105,8 +103,6 @@ func TestWriteFileRefuses(t *testing.T) {
 // JSON has no word for an infinite figure.
 func TestComparisonNotFinite(t *testing.T) {
 	for _, c := range []result.Comparison{{ID: "x", Judgement: result.Judgement{Ratio: new(math.Inf(1))}}, {ID: "x", B: result.Side{Value: new(math.NaN())}}, {ID: "x", A: result.Side{CI: &result.Interval{0, math.Inf(1)}}}} {
-		if _, err := EncodeRun(result.Run{Comparisons: []result.Comparison{c}}); err == nil {
-			t.Errorf("%+v was written", c)
-		}
+		must.FailFor(t, fmt.Sprintf("%+v was written", c), must.Err(EncodeRun(result.Run{Comparisons: []result.Comparison{c}})))
 	}
 }

@@ -3,6 +3,7 @@ package dns
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -42,9 +43,7 @@ func TestZone(t *testing.T) {
 				id   uint16
 				want Response
 			}{{z, n, uint16(n), Right}, {z, n + Names, uint16(n), Right}, {z, n, uint16(n + 1), Other}, {z, n + 1, uint16(n), Other}, {other, n, uint16(n), Foreign}} {
-				if got := c.zone.Check(answer, c.n, c.id); got != c.want {
-					t.Fatalf("answer %d to query %d with id %d: %d, want %d", n, c.n, c.id, got, c.want)
-				}
+				must.EqualFor(t, fmt.Sprintf("answer %d to query %d with id %d", n, c.n, c.id), c.want, c.zone.Check(answer, c.n, c.id))
 			}
 		}
 	}

@@ -14,9 +14,8 @@ import (
 func TestWithCause(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	met := fmt.Errorf("connect: %w", syscall.ECONNREFUSED)
-	if err := WithCause(ctx, met); err != met { //nolint:errorlint // the very error
-		t.Errorf("%v", err)
-	}
+	err := WithCause(ctx, met)
+	must.True(t, err == met, "%v", err) //nolint:errorlint // the very error
 	cancel(errors.New("enough"))
 	for _, err := range []error{met, ErrCancelled} {
 		must.FailFor(t, err, WithCause(ctx, err), "enough")

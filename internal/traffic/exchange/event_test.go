@@ -50,9 +50,8 @@ func TestRecovery(t *testing.T) {
 	for i := 101; i < len(half); i++ {
 		half[i] = 9 // of 10
 	}
-	if after, back := recovery(half, event, end, 1000); back {
-		t.Errorf("90 %% of the rate is the old one after %s", after)
-	}
+	after, back := recovery(half, event, end, 1000)
+	must.True(t, !back, "90 %% of the rate is the old one after %s", after)
 	// All that waited is answered at once, and then nothing: the rate is not back.
 	burst := binsOf(1003*ms, end)
 	burst[140] = 1000
@@ -123,9 +122,8 @@ func TestEventSeen(t *testing.T) {
 		must.Equal(t, []int64{2000, 1400}, []int64{seen.Due, seen.Answered})
 		m := map[string]float64{}
 		addEvent(m, *seen)
-		if _, known := m["recovery_time"]; known || m["loss_ratio"] != 0.3 {
-			t.Errorf("metrics: %v", m)
-		}
+		_, known := m["recovery_time"]
+		must.True(t, !known && m["loss_ratio"] == 0.3, "metrics: %v", m)
 
 		_, err = eventTrial(t, 0, 0, never, never)
 		must.Fail(t, err, "the event had not happened when the trial ended")

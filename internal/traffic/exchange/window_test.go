@@ -26,33 +26,25 @@ func TestScheduleAssignsSlots(t *testing.T) {
 		owner, timed := map[uint64]int{}, int64(0)
 		for flow := range p.Streams {
 			slot, l := w.FirstSlot(flow)
-			if l != limit {
-				t.Fatalf("limit %d, want %d", l, limit)
-			}
+			must.Require(t, l == limit, "limit %d, want %d", l, limit)
 			for ; slot < limit; slot += uint64(p.Streams) {
-				if was, taken := owner[slot]; taken {
-					t.Fatalf("slot %d is of flows %d and %d", slot, was, flow)
-				}
+				was, taken := owner[slot]
+				must.Require(t, !taken, "slot %d is of flows %d and %d", slot, was, flow)
 				owner[slot] = flow
 				due := w.Schedule.Due(slot)
-				if due < 0 || due >= p.Warmup+p.Duration {
-					t.Fatalf("slot %d is due at %s", slot, due)
-				}
+				must.Require(t, due >= 0 && due < p.Warmup+p.Duration, "slot %d is due at %s", slot, due)
 				if due >= p.Warmup {
 					timed++
 				}
 			}
 		}
-		if uint64(len(owner)) != limit-first || timed != w.slots() {
-			t.Fatalf("%d slots assigned of %d, %d timed of %d", len(owner), limit-first, timed, w.slots())
-		}
+		must.Require(t, uint64(len(owner)) == limit-first && timed == w.slots(),
+			"%d slots assigned of %d, %d timed of %d", len(owner), limit-first, timed, w.slots())
 		for flow := range p.Streams {
 			slot, _ := w.FirstSlot(flow)
 			w.SkipSlots(flow, slot, limit)
 		}
-		if w.missed != timed {
-			t.Fatalf("skipped %d of %d", w.missed, timed)
-		}
+		must.Require(t, w.missed == timed, "skipped %d of %d", w.missed, timed)
 	})
 }
 
@@ -60,12 +52,10 @@ func TestScheduleAssignsSlots(t *testing.T) {
 func TestScheduleExtremes(t *testing.T) {
 	for _, rate := range []uint64{1, 999_999_937, MaxRate} {
 		s := schedule{rate, 1 << 62}
-		if k := s.First(1 << 61); s.Due(k) < 0 && s.Due(k) > 1<<62 {
-			t.Errorf("rate %d: slot %d is due at %s", rate, k, s.Due(k))
-		}
-		if got := s.Due(1<<64 - 1); got < 0 {
-			t.Errorf("rate %d: the last slot is due at %s", rate, got)
-		}
+		k := s.First(1 << 61)
+		must.True(t, s.Due(k) >= 0 || s.Due(k) <= 1<<62, "rate %d: slot %d is due at %s", rate, k, s.Due(k))
+		got := s.Due(1<<64 - 1)
+		must.True(t, got >= 0, "rate %d: the last slot is due at %s", rate, got)
 	}
 }
 

@@ -253,14 +253,12 @@ func TestProgress(t *testing.T) {
 		steps(len(text)-2, len(text)-1, true, false, false)
 		steps(len(text)-1, len(text), false, false, true)
 	}
-	if v, found := r.Head().Field("EXPECT"); !found || string(v) != "100-Continue" || !r.Head().Is("host", "A") || r.Head().Is("x", "") {
-		t.Errorf("field %q, %t", v, found)
-	}
+	v, found := r.Head().Field("EXPECT")
+	must.True(t, found && string(v) == "100-Continue" && r.Head().Is("host", "A") && !r.Head().Is("x", ""), "field %q, %t", v, found)
 	must.Get2(r.Read(text[:10]))(t)
 	r.Reset()
-	if got := read(r, []byte(get)); len(got) != 1 || got[0].Head != "GET /" {
-		t.Errorf("after a reset: %+v", got)
-	}
+	got := read(r, []byte(get))
+	must.True(t, len(got) == 1 && got[0].Head == "GET /", "after a reset: %+v", got)
 }
 
 // What is written is read as it was meant, by this package and by net/http.

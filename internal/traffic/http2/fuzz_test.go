@@ -45,17 +45,15 @@ func FuzzRead(f *testing.F) {
 			for b := sent; len(b) > 0 && err == nil; b = b[min(len(b), piece):] {
 				err = e.conn.Read(b[:min(len(b), piece)])
 			}
-			if _, ok := errors.AsType[*Error](err); err != nil && (!ok || len(err.Error()) > 200 || strings.ContainsAny(err.Error(), "\n\r")) {
-				t.Errorf("%q: %v", sent, err)
-			}
+			_, ok := errors.AsType[*Error](err)
+			must.True(t, err == nil || ok && len(err.Error()) <= 200 && !strings.ContainsAny(err.Error(), "\n\r"), "%q: %v", sent, err)
 			out := 0
 			for n := -1; n != 0; out += n {
 				n = len(e.conn.Pending())
 				e.conn.Wrote(n)
 			}
-			if most := 1<<20 + 300*len(sent); out > most || e.conn.Open() > 10 {
-				t.Errorf("%d bytes sent to %d, %d streams", out, len(sent), e.conn.Open())
-			}
+			most := 1<<20 + 300*len(sent)
+			must.True(t, out <= most && e.conn.Open() <= 10, "%d bytes sent to %d, %d streams", out, len(sent), e.conn.Open())
 			for _, text := range e.lost {
 				must.True(t, !strings.ContainsAny(text, "\n\r") && len(text) <= 600, "%q", text)
 			}

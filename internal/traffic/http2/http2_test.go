@@ -272,15 +272,13 @@ func TestMalformed(t *testing.T) {
 				err = e.conn.Read(b[:min(len(b), piece)])
 				e.conn.Wrote(len(e.conn.Pending()))
 			}
-			if used := allocated() - before; used > 4<<20 {
-				t.Errorf("%s takes %d bytes", name, used)
-			}
+			used := allocated() - before
+			must.True(t, used <= 4<<20, "%s takes %d bytes", name, used)
 			of, ok := errors.AsType[*Error](err)
 			must.True(t, ok && of.Code == x.code && strings.Contains(of.Text, x.text) && !strings.Contains(of.Text, "\n"),
 				"%s, %d bytes at once: %v, %v; want %v with %q", name, piece, of, err, x.code, x.text)
-			if again := e.conn.Read([]byte("x")); !errors.Is(again, err) {
-				t.Errorf("%s, later: %v", name, again)
-			}
+			again := e.conn.Read([]byte("x"))
+			must.True(t, errors.Is(again, err), "%s, later: %v", name, again)
 		}
 	}
 }

@@ -109,23 +109,19 @@ func TestPinned(t *testing.T) {
 		got := 0
 		for buf := make([]byte, 4096); got < 100_000; {
 			n, err := server.Read(buf)
-			if err != nil && !socket.IsAgain(err) || n == 0 && err == nil {
-				t.Fatalf("%d, %v", n, err)
-			}
+			must.Require(t, (err == nil || socket.IsAgain(err)) && (n != 0 || err != nil), "%d, %v", n, err)
 			got += n
 		}
 		must.Do(t, <-written)
 		must.Equal(t, client.Bytes(), Bytes{server.Bytes().Received, server.Bytes().Sent})
-		if n := client.Bytes().Sent; n < 100_300 || n > 103_000 {
-			t.Errorf("%d bytes with the handshake and the framing", n)
-		}
+		n := client.Bytes().Sent
+		must.True(t, n >= 100_300 && n <= 103_000, "%d bytes with the handshake and the framing", n)
 		must.Equal(t, []any{-1, false}, []any{client.FD(), client.Resumed()})
 	}
 	_, _, err := joined(t, NewClient(HTTP1, "0123456789abcdee", false), s, 0)
 	must.FailLine(t, "another token", err, `the certificate of "trial.tare" is not that of the trial`)
-	if _, ok := errors.AsType[*Error](err); !ok {
-		t.Errorf("%T", err)
-	}
+	_, ok := errors.AsType[*Error](err)
+	must.True(t, ok, "%T", err)
 }
 
 // The certificate has no secret, and its key is not that of another.
@@ -196,9 +192,7 @@ func TestEnded(t *testing.T) {
 			break
 		}
 	}
-	if !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, syscall.ECONNRESET) { // the last record is not whole
-		t.Error(err)
-	}
+	must.True(t, errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET), "%v", err) // the last record is not whole
 }
 
 // FuzzStrangers checks that neither end takes anything for a peer of the trial that is none, and that each error is one line.

@@ -17,9 +17,8 @@ func TestFullAndEmptySocket(t *testing.T) {
 	defer from.Close()
 	defer to.Close()
 	buf := make([]byte, 64<<10)
-	if n, err := to.Read(buf); n != 0 || !errors.Is(err, ErrAgain) {
-		t.Errorf("an empty socket gave %d bytes and %v", n, err)
-	}
+	n, err := to.Read(buf)
+	must.True(t, n == 0 && errors.Is(err, ErrAgain), "an empty socket gave %d bytes and %v", n, err)
 	sent := 0
 	for {
 		n, err := from.Write(buf)

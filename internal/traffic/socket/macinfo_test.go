@@ -18,14 +18,12 @@ func TestParseMacInfo(t *testing.T) {
 	want := TCPInfo{Known: true, MSS: 1448, RTT: 0.003, Sent: 1<<40 + 2896, Resent: 2896, Received: 77, Retransmits: 2}
 	must.Equal(t, want, parseMacInfo(b))
 	for n := range macInfoSize {
-		if got := parseMacInfo(b[:n]); got != (TCPInfo{}) {
-			t.Errorf("%d bytes: %+v", n, got)
-		}
+		got := parseMacInfo(b[:n])
+		must.True(t, got == (TCPInfo{}), "%d bytes: %+v", n, got)
 	}
 	for i := range b {
 		b[i] = 0xff
 	}
-	if got := parseMacInfo(b); got.Retransmits < 0 || math.IsNaN(got.RTT) {
-		t.Errorf("%+v", got)
-	}
+	got := parseMacInfo(b)
+	must.True(t, got.Retransmits >= 0 && !math.IsNaN(got.RTT), "%+v", got)
 }

@@ -1,6 +1,7 @@
 package socket
 
 import (
+	"tare/internal/testkit/must"
 	"testing"
 	"time"
 	"unsafe"
@@ -13,9 +14,8 @@ func TestOlderTCPInfo(t *testing.T) {
 	info := unix.TCPInfo{Busy_time: 3000, Rwnd_limited: 2000, Sndbuf_limited: 1000}
 	whole := unsafe.Offsetof(info.Delivered)
 	want := Chronograph{Known: true, Busy: 3 * time.Millisecond, ReceiveWindow: 2 * time.Millisecond, SendBuffer: time.Millisecond}
-	if got := chronographOf(&info, whole); got != want {
-		t.Errorf("whole: %+v, want %+v", got, want)
-	}
+	got := chronographOf(&info, whole)
+	must.True(t, got == want, "whole: %+v, want %+v", got, want)
 	if got := chronographOf(&info, whole-1); got != (Chronograph{}) {
 		t.Errorf("cut: %+v", got)
 	}

@@ -13,9 +13,8 @@ import (
 // unknown, and not 0.
 func TestSentryCountsNothing(t *testing.T) {
 	of := unix.TCPInfo{State: 1, Rto: 200_000, Rtt: 1000, Snd_cwnd: 10}
-	if got := infoOf(&of, unsafe.Sizeof(of)); got != (TCPInfo{}) {
-		t.Errorf("%+v", got)
-	}
+	got := infoOf(&of, unsafe.Sizeof(of))
+	must.True(t, got == (TCPInfo{}), "%+v", got)
 	of.Snd_mss, of.Segs_out = 1448, 3
 	if got := infoOf(&of, unsafe.Sizeof(of)); !got.Known || got.Segments != 3 || got.RTT != 0.001 {
 		t.Errorf("of a kernel that counts: %+v", got)

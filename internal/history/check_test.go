@@ -170,9 +170,7 @@ func TestCheckByHand(t *testing.T) {
 		"upper limit %.7f of %d runs with spread %.6f, want %.7f and %.6f", got.RatioCI[1], got.BeforeN, *got.Spread, want, sd)
 	must.True(t, got.Verdict == result.Worse, "a step of 12 %% is %s, p %g", got.Verdict, *got.P)
 	within := Check(runs[:5], runs[5], CheckOptions{Last: 20, Margin: 0.25, Within: true})
-	if v := within.Cells[0].Verdict; v != result.Small {
-		t.Errorf("a step of 12 %% is %s within 25 %%", v)
-	}
+	must.EqualFor(t, "a step of 12 %", result.Small, within.Cells[0].Verdict)
 }
 
 // A level that changed long ago does not widen the spread, and is not what a run is compared with.
@@ -226,7 +224,6 @@ func TestCheckRefuses(t *testing.T) {
 	}
 	runs = made(10, rate)
 	runs[9].Run.Modes[1].Status, runs[9].Run.Cells = result.ModeVoid, nil
-	if got := Check(runs[:9], runs[9], CheckOptions{Last: 20, Margin: 0.05}); len(got.Modes) != 1 || !got.Modes[0].Lost() {
-		t.Errorf("a lost mode is %v", got.Modes)
-	}
+	got := Check(runs[:9], runs[9], CheckOptions{Last: 20, Margin: 0.05})
+	must.True(t, len(got.Modes) == 1 && got.Modes[0].Lost(), "a lost mode is %v", got.Modes)
 }

@@ -166,21 +166,18 @@ func TestNotesAndMachines(t *testing.T) {
 		return one.Runs[i]
 	}
 	for id, want := range map[int]string{8: "too noisy to judge: load", 9: "clock was set back", 10: "interrupted", 11: "run run010 had not ended when it started"} {
-		if got := at(id).Note; !strings.Contains(got, want) {
-			t.Errorf("run %d has the note %q, want %q", id, got, want)
-		}
+		got := at(id).Note
+		must.True(t, strings.Contains(got, want), "run %d has the note %q, want %q", id, got, want)
 	}
 	must.EqualFor(t, "an ordinary run has the note", "", at(1).Note)
-	if got := at(7).Changed; len(got) != 1 || got[0].Name != "kernel" || got[0].After != "6.19" {
-		t.Errorf("the kernel changed in %v", got)
-	}
+	got := at(7).Changed
+	must.True(t, len(got) == 1 && got[0].Name == "kernel" && got[0].After == "6.19", "the kernel changed in %v", got)
 	var indexes []int
 	for _, p := range one.Series[slices.IndexFunc(one.Series, func(s result.HistorySeries) bool { return s.Mode == "netns/bridge" })].Points {
 		indexes = append(indexes, p.Run)
 	}
-	if want := []int{0, 1, 2, 3, 5, 6, 7, 8, 9}; !slices.Equal(indexes, want) {
-		t.Errorf("the points are of runs %v, want %v", indexes, want)
-	}
+	want := []int{0, 1, 2, 3, 5, 6, 7, 8, 9}
+	must.True(t, slices.Equal(indexes, want), "the points are of runs %v, want %v", indexes, want)
 	slower := made(9, lane{"netns/bridge", "tcp_rr", "transaction_rate", func(int) float64 { return 0.8 }})
 	for i := range slower {
 		ns := "81.0 ns"
@@ -190,9 +187,8 @@ func TestNotesAndMachines(t *testing.T) {
 		slower[i].Run.Hosts[0].Facts = append(slower[i].Run.Hosts[0].Facts, result.Fact{Name: "calibration_syscall", Value: ns})
 	}
 	must.ContainFor(t, "a run on a slower machine has the note", Of(slower, "0123", nil).Machines[0].Runs[8].Note, "may have become another")
-	if c := Check(slower[:8], slower[8], CheckOptions{Last: 20, Margin: 0.05}); len(c.Warnings) != 1 || len(c.Machine) != 1 {
-		t.Errorf("a run on a slower machine has the warnings %v", c.Warnings)
-	}
+	c := Check(slower[:8], slower[8], CheckOptions{Last: 20, Margin: 0.05})
+	must.True(t, len(c.Warnings) == 1 && len(c.Machine) == 1, "a run on a slower machine has the warnings %v", c.Warnings)
 	late := made(9, lane{"netns/bridge", "tcp_rr", "transaction_rate", func(int) float64 { return 0.8 }})
 	late[8].Run.Started, late[8].Run.Finished = late[8].Run.Started.AddDate(0, 0, 9), late[8].Run.Finished.AddDate(0, 0, 9)
 	must.EqualFor(t, "a run after a gap has the note", "10 times the usual time after the run before", Of(late, "0123", nil).Machines[0].Runs[8].Note)

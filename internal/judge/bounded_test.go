@@ -56,7 +56,6 @@ func TestEndlessInput(t *testing.T) {
 		must.True(t, err != nil && strings.HasPrefix(err.Error(), want), "%.200v, want %s", err, want)
 	}
 	long := recordReader{from: repeated("key: value\n"), left: maxRecord, total: maxInput}
-	if _, err := long.Read(make([]byte, 1)); !errors.Is(err, errInput) {
-		t.Errorf("%v, want %v", err, errInput)
-	}
+	_, err := long.Read(make([]byte, 1))
+	must.True(t, errors.Is(err, errInput), "%v, want %v", err, errInput)
 }

@@ -212,9 +212,7 @@ func TestReadRefuses(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n, err := read(c.opt, c.texts...)
-			if err == nil {
-				t.Fatalf("it was read: %s", rows(n))
-			}
+			must.Require(t, err != nil, "it was read: %s", rows(n))
 			must.Equal(t, c.want, err.Error())
 		})
 	}
@@ -395,7 +393,6 @@ func TestReadingManyValues(t *testing.T) {
 	numbers, err := read(Options{}, text.String())
 	runtime.ReadMemStats(&after)
 	must.Require(t, err == nil && len(numbers.Input.Trials) == n && len(numbers.Warnings) == 0, "%d trials, warnings %v: %v", len(numbers.Input.Trials), numbers.Warnings, err)
-	if got := after.TotalAlloc - before.TotalAlloc; got > 1500*n {
-		t.Errorf("%d bytes were allocated, %d a value", got, got/n)
-	}
+	got := after.TotalAlloc - before.TotalAlloc
+	must.True(t, got <= 1500*n, "%d bytes were allocated, %d a value", got, got/n)
 }

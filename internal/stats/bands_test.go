@@ -37,9 +37,8 @@ func TestTwoBands(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			before := slices.Clone(c.xs)
 			got, ok := TwoBands(c.xs)
-			if d := cmp.Diff(c.want, got, cmpopts.EquateApprox(1e-12, 0)); d != "" || ok != c.ok {
-				t.Errorf("%t, want %t; %s", ok, c.ok, d)
-			}
+			d := cmp.Diff(c.want, got, cmpopts.EquateApprox(1e-12, 0))
+			must.True(t, d == "" && ok == c.ok, "%t, want %t; %s", ok, c.ok, d)
 			must.True(t, cmp.Equal(before, c.xs, cmpopts.EquateNaNs()), "changed its argument: %v", c.xs)
 		})
 	}
@@ -50,16 +49,13 @@ func TestTwoBands(t *testing.T) {
 func flagged(reps, n int, cv float64, level func(*rand.Rand) float64) float64 {
 	rng := rand.New(rand.NewPCG(2, uint64(n)))
 	xs := make([]float64, n)
-	count := 0
-	for range reps {
+	return share(reps, func() bool {
 		for i := range xs {
 			xs[i] = level(rng) * math.Exp(cv*rng.NormFloat64())
 		}
-		if _, ok := TwoBands(xs); ok {
-			count++
-		}
-	}
-	return float64(count) / float64(reps)
+		_, ok := TwoBands(xs)
+		return ok
+	})
 }
 
 func TestTwoBandsFalseAlarms(t *testing.T) {

@@ -27,9 +27,8 @@ func TestVarianceComponents(t *testing.T) {
 		{[][]float64{{1, 2}, {1}}, what + "trial 2 has fewer than 2 samples"},
 		{[][]float64{{1, math.NaN()}, {1, 2}}, what + "trial 1: value 2 is NaN"},
 	} {
-		if _, err := VarianceComponents(r.trials); text(err) != r.want {
-			t.Errorf("%q, want %q", text(err), r.want)
-		}
+		_, err := VarianceComponents(r.trials)
+		must.True(t, text(err) == r.want, "%q, want %q", text(err), r.want)
 	}
 }
 
@@ -73,9 +72,8 @@ func TestOptimalLength(t *testing.T) {
 		{"not a number", 1, 1, Components{math.NaN(), 1}, 0, false},
 		{"infinite", 1, math.Inf(1), Components{9, 1}, 0, false},
 	} {
-		if n, ok := OptimalLength(c.sample, c.more, c.c); n != c.want || ok != c.ok {
-			t.Errorf("%s: %d %t, want %d %t", c.name, n, ok, c.want, c.ok)
-		}
+		n, ok := OptimalLength(c.sample, c.more, c.c)
+		must.True(t, n == c.want && ok == c.ok, "%s: %d %t, want %d %t", c.name, n, ok, c.want, c.ok)
 	}
 }
 
@@ -96,8 +94,6 @@ func TestOptimalLengthIsTheBest(t *testing.T) {
 				least = n
 			}
 		}
-		if best != least && best != least+1 { // rounded up
-			t.Fatalf("%d samples, the best is %d", best, least)
-		}
+		must.Require(t, best == least || best == least+1, "%d samples, the best is %d", best, least) // rounded up
 	}
 }

@@ -20,22 +20,18 @@ func TestCoverage(t *testing.T) {
 	for _, shared := range []float64{0, 0.06} {
 		for _, n := range []int{4, 5, 8, 10} {
 			m := newModel(n, 0.03, shared)
-			hits, hits90 := 0, 0
-			for range reps {
+			hits90 := 0.0
+			hits := share(reps, func() bool {
 				l := m.compare(t, ratio)[0]
-				if lo, hi, ok := l.Interval(0.95); ok && lo <= ratio && ratio <= hi {
-					hits++
+				if covers(l, 0.90, ratio) {
+					hits90 += 1.0 / reps
 				}
-				if n == 5 { // of the other confidences one will do
-					if lo, hi, ok := l.Interval(0.90); ok && lo <= ratio && ratio <= hi {
-						hits90++
-					}
-				}
-			}
+				return covers(l, 0.95, ratio)
+			})
 			name := fmt.Sprintf("coverage at n %d, shared noise %g", n, shared)
-			inRange(t, name, float64(hits)/reps, 0.94, 0.96)
-			if n == 5 {
-				inRange(t, name+", 90 %", float64(hits90)/reps, 0.886, 0.914)
+			inRange(t, name, hits, 0.94, 0.96)
+			if n == 5 { // of the other confidences one will do
+				inRange(t, name+", 90 %", hits90, 0.886, 0.914)
 			}
 		}
 	}
@@ -48,16 +44,14 @@ func TestCoverageUnpaired(t *testing.T) {
 	const ratio = 0.8
 	for _, n := range []int{4, 5, 8, 10} {
 		m := newModel(n, 0.03, 0)
-		hits := 0.0
-		for range reps {
+		hits := share(reps, func() bool {
 			base, modes := m.session(ratio)
-			hits += unpairedHit(t, modes[0], base, ratio)
-		}
-		inRange(t, fmt.Sprintf("Welch-log coverage at n %d", n), hits/reps, 0.94, 0.965)
+			return covers(must.Get(Unpaired(modes[0], base, nil, nil))(t), 0.95, ratio)
+		})
+		inRange(t, fmt.Sprintf("Welch-log coverage at n %d", n), hits, 0.94, 0.965)
 	}
 	rng := rand.New(rand.NewPCG(1, 4))
-	hits := 0.0
-	for range reps { // 12 values with 2 % of noise against 6 with 6 %
+	hits := share(reps, func() bool { // 12 values with 2 % of noise against 6 with 6 %
 		x, b := make([]float64, 12), make([]float64, 6)
 		for i := range x {
 			x[i] = ratio * math.Exp(0.02*rng.NormFloat64())
@@ -65,9 +59,9 @@ func TestCoverageUnpaired(t *testing.T) {
 		for i := range b {
 			b[i] = math.Exp(0.06 * rng.NormFloat64())
 		}
-		hits += unpairedHit(t, x, b, ratio)
-	}
-	inRange(t, "Welch-log coverage, unlike sides", hits/reps, 0.94, 0.96)
+		return covers(must.Get(Unpaired(x, b, nil, nil))(t), 0.95, ratio)
+	})
+	inRange(t, "Welch-log coverage, unlike sides", hits, 0.94, 0.96)
 
 	// Shared noise is what pairs are for: half-widths of 5.0 % against 9.5 %.
 	m := newModel(5, 0.03, 0.06)
@@ -82,16 +76,6 @@ func TestCoverageUnpaired(t *testing.T) {
 	inRange(t, "half-width unpaired", apart, 0.088, 0.102)
 }
 
-// unpairedHit is 1 if Welch's interval holds the truth.
-func unpairedHit(t *testing.T, x, b []float64, truth float64) float64 {
-	t.Helper()
-	l := must.Get(Unpaired(x, b, nil, nil))(t)
-	if lo, hi, ok := l.Interval(0.95); ok && lo <= truth && truth <= hi {
-		return 1
-	}
-	return 0
-}
-
 // Method 5, item 1: why there is no percentile bootstrap here. Of intervals that say
 // 95 % it covers 79, 87 and 91 % with 3, 5 and 10 trials.
 func TestPercentileBootstrapIsBad(t *testing.T) {
@@ -99,9 +83,8 @@ func TestPercentileBootstrapIsBad(t *testing.T) {
 	for n, want := range map[int]float64{3: 0.79, 5: 0.87, 10: 0.91} {
 		m := newModel(n, 0.03, 0)
 		rng := rand.New(rand.NewPCG(1, uint64(n)))
-		hits := 0
 		ratios := make([]float64, resamples)
-		for range sessions {
+		hits := share(sessions, func() bool {
 			base, modes := m.session(ratio)
 			for i := range ratios {
 				var x, b float64
@@ -112,11 +95,9 @@ func TestPercentileBootstrapIsBad(t *testing.T) {
 				ratios[i] = x / b
 			}
 			slices.Sort(ratios)
-			if sampleQuantile(ratios, 0.025) <= ratio && ratio <= sampleQuantile(ratios, 0.975) {
-				hits++
-			}
-		}
-		inRange(t, fmt.Sprintf("percentile bootstrap, n %d", n), float64(hits)/sessions, want-0.03, want+0.03)
+			return sampleQuantile(ratios, 0.025) <= ratio && ratio <= sampleQuantile(ratios, 0.975)
+		})
+		inRange(t, fmt.Sprintf("percentile bootstrap, n %d", n), hits, want-0.03, want+0.03)
 	}
 }
 

@@ -1,10 +1,10 @@
 package stats
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"tare/internal/testkit/must"
@@ -54,9 +54,7 @@ func TestMeansRefuse(t *testing.T) {
 	} {
 		_, arith := MeanInterval(c.xs, c.conf)
 		_, geo := GeoMeanInterval(c.xs, c.conf)
-		if d := cmp.Diff([]string{c.arith, c.geo}, []string{text(arith), text(geo)}); d != "" {
-			t.Errorf("%v, %g: %s", c.xs, c.conf, d)
-		}
+		must.EqualFor(t, fmt.Sprintf("%v, %g", c.xs, c.conf), []string{c.arith, c.geo}, []string{text(arith), text(geo)})
 	}
 }
 

@@ -56,9 +56,7 @@ func TestSignFlipP(t *testing.T) {
 		{"not finite", []float64{1, 2, 3, 4, 5, 6, math.Inf(1)}, nil, math.NaN()},
 		{"too many", make([]float64, MaxFlips+1), nil, math.NaN()},
 	} {
-		if got := SignFlipP(c.ds, c.setups); math.Abs(got-c.want) > 1e-12 || math.IsNaN(got) != math.IsNaN(c.want) {
-			t.Errorf("%s: %g, want %g", c.name, got, c.want)
-		}
+		near(t, c.name, SignFlipP(c.ds, c.setups), c.want, 1e-12)
 	}
 	most := make([]float64, MaxFlips)
 	for i := range most {
@@ -81,18 +79,17 @@ func TestBothTests(t *testing.T) {
 			effect := (TQuantile(0.975, float64(n-1)) + TQuantile(0.80, float64(n-1))) / math.Sqrt(float64(n))
 			shown := func(by float64) (student, both float64) {
 				ds := make([]float64, n)
-				for range runs {
+				both = share(runs, func() bool {
 					for i := range ds {
 						ds[i] = by + noise.draw(rng)
 					}
-					if MeanZeroP(ds) < 0.05 {
-						student++
-						if SignFlipP(ds, nil) < 0.05 {
-							both++
-						}
+					if MeanZeroP(ds) >= 0.05 {
+						return false
 					}
-				}
-				return student / runs, both / runs
+					student += 1.0 / runs
+					return SignFlipP(ds, nil) < 0.05
+				})
+				return student, both
 			}
 			_, wrong := shown(0)
 			student, found := shown(effect)

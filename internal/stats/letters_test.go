@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"tare/internal/testkit/must"
 )
 
 // differing is the function of CompactLetters for a list of pairs that differ.
@@ -42,9 +44,8 @@ func TestCompactLettersKnownAnswers(t *testing.T) {
 		}, [][]int{{0, 1, 3}, {0, 2, 5}, {1, 2, 4}}},
 	} {
 		got, ok := CompactLetters(c.n, c.differ)
-		if diff := cmp.Diff(c.want, got); diff != "" || !ok {
-			t.Errorf("%s: %t (-want +got):\n%s", name, ok, diff)
-		}
+		diff := cmp.Diff(c.want, got)
+		must.True(t, diff == "" && ok, "%s: %t (-want +got):\n%s", name, ok, diff)
 	}
 }
 
@@ -53,9 +54,7 @@ func drawnPairs(t *rapid.T) (int, func(i, j int) bool) {
 	n := rapid.IntRange(1, 9).Draw(t, "n")
 	of := rapid.SliceOfN(rapid.Bool(), n*n, n*n).Draw(t, "differ")
 	return n, func(i, j int) bool {
-		if i >= j {
-			t.Fatalf("asked of %d and %d", i, j)
-		}
+		must.Require(t, i < j, "asked of %d and %d", i, j)
 		return of[i*n+j]
 	}
 }
@@ -71,9 +70,7 @@ func TestCompactLettersProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, differ := drawnPairs(t)
 		columns, ok := CompactLetters(n, differ)
-		if !ok {
-			t.Fatalf("%d things took more than %d letters", n, MaxLetters)
-		}
+		must.Require(t, ok, "%d things took more than %d letters", n, MaxLetters)
 		holds := func(columns [][]int) error {
 			for j := range n {
 				if !together(columns, j, j) {
@@ -87,12 +84,8 @@ func TestCompactLettersProperties(t *testing.T) {
 			}
 			return nil
 		}
-		if err := holds(columns); err != nil {
-			t.Fatalf("%v: %v", columns, err)
-		}
-		if !slices.IsSortedFunc(columns, slices.Compare) {
-			t.Fatalf("not in order: %v", columns)
-		}
+		must.Do(t, holds(columns))
+		must.Require(t, slices.IsSortedFunc(columns, slices.Compare), "not in order: %v", columns)
 		for k, c := range columns {
 			for at := range c {
 				fewer := slices.Clone(columns)
@@ -110,9 +103,7 @@ func TestCompactLettersProperties(t *testing.T) {
 func TestCompactLettersAreBounded(t *testing.T) {
 	for pairs, want := range map[int]bool{5: true, 6: false, 30: false} {
 		columns, ok := CompactLetters(2*pairs, func(i, j int) bool { return i%2 == 0 && j == i+1 })
-		if ok != want || ok && len(columns) > MaxLetters || !ok && columns != nil {
-			t.Errorf("%d pairs: %d letters, %t", pairs, len(columns), ok)
-		}
+		must.True(t, ok == want && (!ok || len(columns) <= MaxLetters) && (ok || columns == nil), "%d pairs: %d letters, %t", pairs, len(columns), ok)
 	}
 	// Things in an order never come near: at most one letter a thing.
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -122,8 +113,7 @@ func TestCompactLettersAreBounded(t *testing.T) {
 			means[i] = rng.NormFloat64()
 		}
 		slices.Sort(means)
-		if columns, ok := CompactLetters(len(means), func(i, j int) bool { return means[j]-means[i] > 0.2 }); !ok || len(columns) > 50 {
-			t.Errorf("%d letters, %t", len(columns), ok)
-		}
+		columns, ok := CompactLetters(len(means), func(i, j int) bool { return means[j]-means[i] > 0.2 })
+		must.True(t, ok && len(columns) <= 50, "%d letters, %t", len(columns), ok)
 	}
 }

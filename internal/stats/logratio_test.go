@@ -1,10 +1,9 @@
 package stats
 
 import (
+	"fmt"
 	"math"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/testkit/must"
 )
@@ -45,9 +44,7 @@ func TestPairedWithoutSpread(t *testing.T) {
 	} {
 		l := must.Get(Paired(c.x, c.b))(t)
 		near(t, c.name+" ratio", l.Ratio(), c.ratio, 1e-12)
-		if p := l.P(); !(math.Abs(p-c.p) < 1e-12) && math.IsNaN(p) != math.IsNaN(c.p) {
-			t.Errorf("%s: p %g, want %g", c.name, p, c.p)
-		}
+		near(t, c.name+" p", l.P(), c.p, 1e-12)
 		lo, hi, ok := l.Interval(0.95)
 		must.True(t, ok == c.ok, "%s: interval %t, want %t", c.name, ok, c.ok)
 		if ok {
@@ -73,18 +70,15 @@ func TestPairedRefuses(t *testing.T) {
 		{[]float64{math.Inf(1)}, []float64{1}, what + "pair 1 is +Inf to 1, not both positive and finite"},
 	} {
 		_, err := Paired(c.x, c.b)
-		if d := cmp.Diff(c.want, text(err)); d != "" {
-			t.Errorf("%v, %v: %s", c.x, c.b, d)
-		}
+		must.EqualFor(t, fmt.Sprintf("%v, %v", c.x, c.b), c.want, text(err))
 	}
 }
 
 func TestIntervalRefuses(t *testing.T) {
 	l := LogRatio{N: 5, Mean: 0.1, SD: 0.1}
 	for _, conf := range []float64{0, 1, -1, 2, math.NaN()} {
-		if _, _, ok := l.Interval(conf); ok {
-			t.Errorf("interval at confidence %g", conf)
-		}
+		_, _, ok := l.Interval(conf)
+		must.True(t, !ok, "interval at confidence %g", conf)
 	}
 	for _, margin := range []float64{-0.01, -2, math.NaN()} {
 		must.True(t, !(LogRatio{N: 5}).Equivalent(margin), "equivalent within %g", margin)

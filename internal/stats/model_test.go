@@ -45,8 +45,7 @@ func (m model) compare(t *testing.T, ratios ...float64) []LogRatio {
 	base, modes := m.session(ratios...)
 	out := make([]LogRatio, len(modes))
 	for i, x := range modes {
-		l := must.Get(Paired(x, base))(t)
-		out[i] = l
+		out[i] = must.Get(Paired(x, base))(t)
 	}
 	return out
 }
@@ -59,8 +58,25 @@ func inRange(t *testing.T, what string, got, lo, hi float64) {
 	must.True(t, got >= lo && got <= hi, "%s: %.4f, want %g to %g", what, got, lo, hi)
 }
 
-// near fails the test unless got is within tol of want.
-func near(t *testing.T, what string, got, want, tol float64) {
+// share is in which part of some runs something holds.
+func share(runs int, holds func() bool) float64 {
+	n := 0
+	for range runs {
+		if holds() {
+			n++
+		}
+	}
+	return float64(n) / float64(runs)
+}
+
+// covers says whether the interval at confidence conf contains a ratio.
+func covers(l LogRatio, conf, ratio float64) bool {
+	lo, hi, ok := l.Interval(conf)
+	return ok && lo <= ratio && ratio <= hi
+}
+
+// near fails the test unless got is within tol of want, or both are not a number.
+func near(t must.TB, what string, got, want, tol float64) {
 	t.Helper()
-	must.True(t, math.Abs(got-want) <= tol, "%s: %.10g, want %.10g within %g", what, got, want, tol)
+	must.True(t, math.Abs(got-want) <= tol || math.IsNaN(got) && math.IsNaN(want), "%s: %.10g, want %.10g within %g", what, got, want, tol)
 }

@@ -20,9 +20,8 @@ func TestDetectableTable(t *testing.T) {
 		got := math.Log1p(LogRatio{N: n, SD: sd}.Detectable()) / sd
 		near(t, fmt.Sprintf("f(%d)", n), got, want, 0.0056)
 	}
-	if d := (LogRatio{N: 1}).Detectable(); !math.IsNaN(d) {
-		t.Errorf("detectable with one block: %g, want NaN", d)
-	}
+	d := (LogRatio{N: 1}).Detectable()
+	must.True(t, math.IsNaN(d), "detectable with one block: %g, want NaN", d)
 	must.Equal(t, float64(0), (LogRatio{N: 5}).Detectable())
 }
 
@@ -32,13 +31,8 @@ func TestDetectableIsDetected(t *testing.T) {
 		const own = 0.03
 		truth := LogRatio{N: n, SD: own * math.Sqrt2}
 		m := newModel(n, own, 0.06)
-		found := 0
-		for range reps {
-			if m.compare(t, 1/(1+truth.Detectable()))[0].P() < 0.05 {
-				found++
-			}
-		}
-		inRange(t, fmt.Sprintf("power at n %d", n), float64(found)/reps, 0.77, 0.83)
+		found := share(reps, func() bool { return m.compare(t, 1/(1+truth.Detectable()))[0].P() < 0.05 })
+		inRange(t, fmt.Sprintf("power at n %d", n), found, 0.77, 0.83)
 	}
 }
 
@@ -74,9 +68,7 @@ func TestBlocksNeededOfFamily(t *testing.T) {
 			if family[i].N >= 2 && n <= MaxBlocksNeeded {
 				want = n
 			}
-			if got != want {
-				t.Fatalf("member %d of %+v: %d blocks, want %d", i, family, got, want)
-			}
+			must.Require(t, got == want, "member %d of %+v: %d blocks, want %d", i, family, got, want)
 		}
 	})
 }
@@ -94,9 +86,8 @@ func TestBlocksNeededGrowsLinearly(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		return float64(after.TotalAlloc - before.TotalAlloc)
 	}
-	if few, many := allocated(4000), allocated(8000); many > 2.3*few {
-		t.Errorf("%g bytes for 4000 members, %g for 8000", few, many)
-	}
+	few, many := allocated(4000), allocated(8000)
+	must.True(t, many <= 2.3*few, "%g bytes for 4000 members, %g for 8000", few, many)
 }
 
 func TestBlocksNeeded(t *testing.T) {
@@ -137,9 +128,8 @@ func TestBlocksNeededCap(t *testing.T) {
 		return math.Log1p(margin) * math.Sqrt(all) / TQuantile(0.95, all-1)
 	}
 	at := []LogRatio{{N: n, Mean: 0, SD: fits(MaxBlocksNeeded) * (1 - 1e-9)}}
-	if got, ok := blocksOfFirst(at, margin); got != MaxBlocksNeeded || !ok {
-		t.Errorf("at the cap: %d %t", got, ok)
-	}
+	got, ok := blocksOfFirst(at, margin)
+	must.True(t, got == MaxBlocksNeeded && ok, "at the cap: %d %t", got, ok)
 	beyond := []LogRatio{{N: n, Mean: 0, SD: fits(MaxBlocksNeeded) * (1 + 1e-9)}}
 	if got, ok := blocksOfFirst(beyond, margin); ok {
 		t.Errorf("beyond the cap: %d", got)
@@ -157,9 +147,8 @@ func TestHalfWidthTable(t *testing.T) {
 	l := LogRatio{N: 5, Mean: -0.3, SD: 0.1}
 	lo, hi, _ := l.Interval(0.95)
 	near(t, "half of the width, relative", l.HalfWidth(0.95), (hi-lo)/2/l.Ratio(), 1e-12)
-	if w := (LogRatio{N: 1}).HalfWidth(0.95); !math.IsNaN(w) {
-		t.Errorf("half-width with one block: %g, want NaN", w)
-	}
+	w := (LogRatio{N: 1}).HalfWidth(0.95)
+	must.True(t, math.IsNaN(w), "half-width with one block: %g, want NaN", w)
 	if w := l.HalfWidth(1); !math.IsNaN(w) {
 		t.Errorf("half-width at 100 %%: %g, want NaN", w)
 	}
@@ -197,9 +186,8 @@ func TestEquivalentP(t *testing.T) {
 		{"one block", LogRatio{N: 1}, 0.05, math.NaN()},
 		{"negative margin", LogRatio{N: 5, SD: 0.1}, -0.1, math.NaN()},
 	} {
-		if p := c.l.EquivalentP(c.margin); !(math.Abs(p-c.want) < 5e-4) && !(math.IsNaN(p) && math.IsNaN(c.want)) {
-			t.Errorf("%s: p %g, want %g", c.name, p, c.want)
-		}
+		p := c.l.EquivalentP(c.margin)
+		must.True(t, math.Abs(p-c.want) < 5e-4 || math.IsNaN(p) && math.IsNaN(c.want), "%s: p %g, want %g", c.name, p, c.want)
 	}
 }
 
@@ -209,7 +197,6 @@ func TestDetectableAmong(t *testing.T) {
 	l := LogRatio{N: 10, SD: 0.1}
 	near(t, "one", l.DetectableAmong(1), l.Detectable(), 0)
 	near(t, "ten", math.Log1p(l.DetectableAmong(10)), (3.6897+0.8834)*0.1/math.Sqrt(10), 1e-4)
-	if d := l.DetectableAmong(0); !math.IsNaN(d) {
-		t.Errorf("none: %g", d)
-	}
+	d := l.DetectableAmong(0)
+	must.True(t, math.IsNaN(d), "none: %g", d)
 }

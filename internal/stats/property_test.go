@@ -1,11 +1,14 @@
 package stats
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"tare/internal/testkit/must"
 )
 
 func TestHolmProperties(t *testing.T) {
@@ -13,9 +16,7 @@ func TestHolmProperties(t *testing.T) {
 		ps := rapid.SliceOfN(rapid.Float64Range(0, 1), 0, 12).Draw(t, "ps")
 		before := slices.Clone(ps)
 		adj := Holm(ps)
-		if !slices.Equal(ps, before) {
-			t.Fatalf("changed its argument: %v to %v", before, ps)
-		}
+		must.Require(t, slices.Equal(ps, before), "changed its argument: %v to %v", before, ps)
 		for i, p := range ps {
 			if adj[i] < p || adj[i] > 1 {
 				t.Fatalf("p %g became %g", p, adj[i])
@@ -30,14 +31,12 @@ func TestHolmProperties(t *testing.T) {
 			}
 		}
 		if len(ps) > 0 {
-			if p := slices.Min(ps); slices.Min(adj) != math.Min(1, float64(len(ps))*p) {
-				t.Fatalf("least p %g of %d became %g", p, len(ps), slices.Min(adj))
-			}
+			p := slices.Min(ps)
+			must.Require(t, slices.Min(adj) == math.Min(1, float64(len(ps))*p), "least p %g of %d became %g", p, len(ps), slices.Min(adj))
 		}
 		// A test that could not be made changes nothing for the others.
-		if with := Holm(append(before, math.NaN())); !slices.Equal(with[:len(ps)], adj) || !math.IsNaN(with[len(ps)]) {
-			t.Fatalf("with NaN %v, without %v", with, adj)
-		}
+		with := Holm(append(before, math.NaN()))
+		must.Require(t, slices.Equal(with[:len(ps)], adj) && math.IsNaN(with[len(ps)]), "with NaN %v, without %v", with, adj)
 	})
 }
 
@@ -53,13 +52,9 @@ func TestPairedSymmetry(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x, b := pairs(t)
 		there, err := Paired(x, b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Require(t, err == nil, "%v", err)
 		back, err := Paired(b, x)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Require(t, err == nil, "%v", err)
 		alike(t, "ratio", there.Ratio(), 1/back.Ratio())
 		if there.N < 2 {
 			return
@@ -70,25 +65,19 @@ func TestPairedSymmetry(t *testing.T) {
 		backLo, backHi, _ := back.Interval(0.95)
 		alike(t, "lower limit", lo, 1/backHi)
 		alike(t, "upper limit", hi, 1/backLo)
-		if !(lo <= there.Ratio() && there.Ratio() <= hi) {
-			t.Fatalf("ratio %g outside its interval %g to %g", there.Ratio(), lo, hi)
-		}
+		must.Require(t, lo <= there.Ratio() && there.Ratio() <= hi, "ratio %g outside its interval %g to %g", there.Ratio(), lo, hi)
 		for i := range x {
 			x[i], b[i] = x[i]*1e-3, b[i]*1e-3
 		}
 		scaled, err := Paired(x, b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Require(t, err == nil, "%v", err)
 		alike(t, "ratio in another unit", scaled.Ratio(), there.Ratio())
 	})
 }
 
 func alike(t *rapid.T, what string, got, want float64) {
 	t.Helper()
-	if got != want && !(math.Abs(got-want) <= 1e-8*math.Max(math.Abs(got), math.Abs(want))) {
-		t.Fatalf("%s: %g, other way round %g", what, got, want)
-	}
+	must.Require(t, got == want || math.Abs(got-want) <= 1e-8*math.Max(math.Abs(got), math.Abs(want)), "%s: %g, other way round %g", what, got, want)
 }
 
 // The test and the interval are the same statement, at any confidence.
@@ -97,16 +86,13 @@ func TestPAgreesWithInterval(t *testing.T) {
 		l := drawLogRatio(t)
 		conf := rapid.Float64Range(0.5, 0.999).Draw(t, "conf")
 		lo, hi, ok := l.Interval(conf)
-		if !ok {
-			t.Fatal("no interval")
-		}
+		must.Require(t, ok, "no interval")
 		p := l.P()
 		if math.Abs(p-(1-conf)) < 1e-6 {
 			return // on the edge: rounding decides
 		}
-		if excludes := lo > 1 || hi < 1; excludes != (p < 1-conf) {
-			t.Fatalf("%+v: p %g, %g interval %g to %g", l, p, conf, lo, hi)
-		}
+		excludes := lo > 1 || hi < 1
+		must.Require(t, excludes == (p < 1-conf), "%+v: p %g, %g interval %g to %g", l, p, conf, lo, hi)
 	})
 }
 
@@ -116,15 +102,12 @@ func TestEquivalentAgreesWithInterval(t *testing.T) {
 		l := drawLogRatio(t)
 		margin := rapid.Float64Range(0, 0.5).Draw(t, "margin")
 		lo, hi, ok := l.Interval(0.90)
-		if !ok {
-			t.Fatal("no interval")
-		}
+		must.Require(t, ok, "no interval")
 		if math.Abs(lo*(1+margin)-1) < 1e-9 || math.Abs(hi/(1+margin)-1) < 1e-9 {
 			return // on the edge: rounding decides
 		}
-		if inside := lo >= 1/(1+margin) && hi <= 1+margin; inside != l.Equivalent(margin) {
-			t.Fatalf("%+v: 90 %% interval %g to %g, margin %g, equivalent %t", l, lo, hi, margin, !inside)
-		}
+		inside := lo >= 1/(1+margin) && hi <= 1+margin
+		must.Require(t, inside == l.Equivalent(margin), "%+v: 90 %% interval %g to %g, margin %g, equivalent %t", l, lo, hi, margin, !inside)
 	})
 }
 
@@ -175,21 +158,15 @@ func TestCannotTellSaysWhatIsMissing(t *testing.T) {
 			return
 		}
 		lo, hi, ok := l.Interval(0.95)
-		if !ok || !(lo > 0 && lo < l.Ratio() && l.Ratio() < hi) {
-			t.Fatalf("%+v: limits %g to %g", l, lo, hi)
-		}
+		must.Require(t, ok && lo > 0 && lo < l.Ratio() && l.Ratio() < hi, "%+v: limits %g to %g", l, lo, hi)
 		more, ok := blocksOfFirst(family, margin)
-		if ok && more < 1 {
-			t.Fatalf("%+v: %d more blocks", l, more)
-		}
+		must.Require(t, !ok || more >= 1, "%+v: %d more blocks", l, more)
 		if !ok { // so many would not do either
 			at := make([]float64, len(family))
 			for i, l := range family {
 				at[i] = l.grown(MaxBlocksNeeded).P()
 			}
-			if a := Decide(l.grown(MaxBlocksNeeded), Holm(at)[0], margin); a != CannotTell {
-				t.Fatalf("%+v: no answer within reach, but then %v", l, a)
-			}
+			must.EqualFor(t, fmt.Sprintf("%+v: no answer within reach, but then", l), CannotTell, Decide(l.grown(MaxBlocksNeeded), Holm(at)[0], margin))
 		}
 	})
 }

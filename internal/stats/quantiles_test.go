@@ -56,9 +56,8 @@ func TestBetaQuantile(t *testing.T) {
 		relative(t, fmt.Sprintf("B_%g;.5,.5", p), BetaQuantile(p, 0.5, 0.5), arcsine*arcsine, 1e-9)
 	}
 	for _, c := range [][3]float64{{0, 1, 1}, {1, 1, 1}, {math.NaN(), 1, 1}, {0.5, 0, 1}, {0.5, 1, -1}, {0.5, math.Inf(1), 1}} {
-		if got := BetaQuantile(c[0], c[1], c[2]); !math.IsNaN(got) {
-			t.Errorf("BetaQuantile%v = %g, want NaN", c, got)
-		}
+		got := BetaQuantile(c[0], c[1], c[2])
+		must.True(t, math.IsNaN(got), "BetaQuantile%v = %g, want NaN", c, got)
 	}
 }
 

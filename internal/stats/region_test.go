@@ -25,9 +25,8 @@ func TestRegionP(t *testing.T) {
 		}
 		const margin = 0.05
 		in, out = l.RegionP(-math.Log1p(margin), math.Log1p(margin))
-		if want := l.EquivalentP(margin); math.Abs(in-want) > 1e-9 {
-			t.Errorf("%+v: within the margin %g; equivalence %g", l, in, want)
-		}
+		want := l.EquivalentP(margin)
+		must.True(t, math.Abs(in-want) <= 1e-9, "%+v: within the margin %g; equivalence %g", l, in, want)
 		must.True(t, in >= 0.05 || out >= 0.5, "%+v: both in (%g) and out (%g)", l, in, out)
 	}
 	for _, tt := range []struct {
@@ -40,21 +39,18 @@ func TestRegionP(t *testing.T) {
 		{stats.LogRatio{N: 3, Mean: 2}, -inf, inf, 0, 1},
 		{stats.LogRatio{N: 3, Mean: -5}, 0, inf, 1, 0},
 	} {
-		if in, out := tt.l.RegionP(tt.lo, tt.hi); in != tt.in || out != tt.out {
-			t.Errorf("%+v in %g to %g: %g, %g; want %g, %g", tt.l, tt.lo, tt.hi, in, out, tt.in, tt.out)
-		}
+		in, out := tt.l.RegionP(tt.lo, tt.hi)
+		must.True(t, in == tt.in && out == tt.out, "%+v in %g to %g: %g, %g; want %g, %g", tt.l, tt.lo, tt.hi, in, out, tt.in, tt.out)
 	}
-	if in, out := (stats.LogRatio{N: 1, Mean: 1}).RegionP(0, 1); !math.IsNaN(in) || !math.IsNaN(out) {
-		t.Errorf("one block: %g, %g", in, out)
-	}
+	in, out := (stats.LogRatio{N: 1, Mean: 1}).RegionP(0, 1)
+	must.True(t, math.IsNaN(in) && math.IsNaN(out), "one block: %g, %g", in, out)
 }
 
 func TestBlocksUntil(t *testing.T) {
 	l := stats.LogRatio{N: 5, Mean: 0.05, SD: 0.1}
 	positive := func(l stats.LogRatio) bool { return l.P() < 0.05 }
 	n := l.BlocksUntil(positive)
-	if want := stats.BlocksNeeded([]stats.LogRatio{l}, 0)[0]; n != want || n < 1 {
-		t.Errorf("%d more blocks; Decide needs %d", n, want)
-	}
+	want := stats.BlocksNeeded([]stats.LogRatio{l}, 0)[0]
+	must.True(t, n == want && n >= 1, "%d more blocks; Decide needs %d", n, want)
 	must.Equal(t, -1, (stats.LogRatio{N: 5, SD: 0.1}).BlocksUntil(positive))
 }

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -49,33 +50,37 @@ func TestSameSideOfAKnownDistribution(t *testing.T) {
 func TestSameSideHolds(t *testing.T) {
 	const draws, level = 200_000, 0.002
 	for _, n := range []int{6, 12, 19} {
+		rng := rand.New(rand.NewPCG(uint64(n), 1))
+		student := TQuantile(1-level/2, float64(n-1)) * math.Sqrt(1+1/float64(n))
+		var critical [4]float64
+		var found [4]int // by how many further values there are
+		byStudent := 0
 		for k := 1; k <= 3; k++ {
-			rng := rand.New(rand.NewPCG(uint64(n), uint64(k)))
-			critical := SameSideDistance(level, k, n, float64(n-1), 1)
-			student := TQuantile(1-level/2, float64(n-1)) * math.Sqrt(1+1/float64(n))
-			found, byStudent := 0, 0
-			xs := make([]float64, n)
-			for range draws {
-				for i := range xs {
-					xs[i] = heavy(rng)
+			critical[k] = SameSideDistance(level, k, n, float64(n-1), 1)
+		}
+		xs := make([]float64, n)
+		for range draws {
+			for i := range xs {
+				xs[i] = heavy(rng)
+			}
+			mean, sd := meanSD(xs)
+			least, most := math.Inf(1), math.Inf(-1)
+			for k := 1; k <= 3; k++ {
+				y := (heavy(rng) - mean) / sd
+				least, most = min(least, y), max(most, y)
+				if least > critical[k] || most < -critical[k] {
+					found[k]++
 				}
-				mean, sd := meanSD(xs)
-				least, most := math.Inf(1), math.Inf(-1)
-				for range k {
-					y := (heavy(rng) - mean) / sd
-					least, most = min(least, y), max(most, y)
-				}
-				if least > critical || most < -critical {
-					found++
-				}
-				if least > student || most < -student {
+				if k == 1 && math.Abs(y) > student {
 					byStudent++
 				}
 			}
-			rate := float64(found) / draws
-			t.Logf("n %d, k %d: %.5f, by the t test %.5f", n, k, rate, float64(byStudent)/draws)
-			must.True(t, rate <= 2*level && rate >= level/2, "n %d, k %d: %.5f instead of %g", n, k, rate, level)
-			must.True(t, k != 1 || n <= 6 || float64(byStudent)/draws >= 2*level, "n %d: the t test finds %.5f, so nothing shows that tails matter", n, float64(byStudent)/draws)
+		}
+		for k := 1; k <= 3; k++ {
+			inRange(t, fmt.Sprintf("n %d, k %d", n, k), float64(found[k])/draws, level/2, 2*level)
+		}
+		if n > 6 { // where the t test shows that tails matter
+			inRange(t, fmt.Sprintf("n %d, by the t test", n), float64(byStudent)/draws, 2*level, 1)
 		}
 	}
 }

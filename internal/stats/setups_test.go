@@ -51,8 +51,8 @@ func TestPairedBySetupCovers(t *testing.T) {
 	missedByPairs := 0.0
 	for _, c := range []struct{ blocks, every int }{{7, 2}, {7, 3}, {10, 3}, {12, 3}, {20, 3}, {20, 7}} {
 		for _, between := range []float64{0, 0.25, 0.5, 0.9, 1} {
-			covered, pairs := 0, 0
-			for range runs {
+			pairs := 0.0
+			share := share(runs, func() bool {
 				x, b, setups := make([]float64, c.blocks), make([]float64, c.blocks), make([]int, c.blocks)
 				var level float64
 				for i := range x {
@@ -63,20 +63,15 @@ func TestPairedBySetupCovers(t *testing.T) {
 					b[i] = math.Exp(0.1 * r.NormFloat64()) // shared by the pair
 					x[i] = b[i] * 0.8 * math.Exp(0.02*(level+r.NormFloat64()*math.Sqrt(1-between)))
 				}
-				l := must.Get(PairedBySetup(x, b, setups))(t)
-				if lo, hi, _ := l.Interval(0.95); lo <= 0.8 && 0.8 <= hi {
-					covered++
+				if covers(must.Get(Paired(x, b))(t), 0.95, 0.8) {
+					pairs += 1.0 / runs
 				}
-				p, _ := Paired(x, b)
-				if lo, hi, _ := p.Interval(0.95); lo <= 0.8 && 0.8 <= hi {
-					pairs++
-				}
-			}
-			share := float64(covered) / runs
-			t.Logf("%2d blocks, set up every %d, %3.0f %% between: %.1f %% cover; without set-ups %.1f %%", c.blocks, c.every, 100*between, 100*share, 100*float64(pairs)/runs)
+				return covers(must.Get(PairedBySetup(x, b, setups))(t), 0.95, 0.8)
+			})
+			t.Logf("%2d blocks, set up every %d, %3.0f %% between: %.1f %% cover; without set-ups %.1f %%", c.blocks, c.every, 100*between, 100*share, 100*pairs)
 			must.True(t, share >= 0.94 && share <= 0.985,
 				"%d blocks, set up every %d, %g of the variance between set-ups: %.3f of the intervals cover", c.blocks, c.every, between, share)
-			missedByPairs = max(missedByPairs, 1-float64(pairs)/runs)
+			missedByPairs = max(missedByPairs, 1-pairs)
 		}
 	}
 	must.True(t, missedByPairs >= 0.15, "pairs as replicates miss at most %.3f: the simulation has no effect of set-ups", missedByPairs)
@@ -108,9 +103,8 @@ func TestSetupWidth(t *testing.T) {
 		}
 		near(t, "most", most, least*math.Sqrt(squares/float64(n)), 1e-9)
 	}
-	if _, least, most, ok := SetupWidth([]int{1, 1, 1, 1}); !ok || math.Abs(least-1) > 1e-9 || math.Abs(most-1) > 1e-9 {
-		t.Errorf("a set-up for each block: %g to %g, %t", least, most, ok)
-	}
+	_, least, most, ok := SetupWidth([]int{1, 1, 1, 1})
+	must.True(t, ok && math.Abs(least-1) <= 1e-9 && math.Abs(most-1) <= 1e-9, "a set-up for each block: %g to %g, %t", least, most, ok)
 	if _, _, _, ok := SetupWidth([]int{7}); ok {
 		t.Error("one set-up has a factor")
 	}

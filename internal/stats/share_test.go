@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -11,9 +12,8 @@ import (
 // None of n is at most 1 - 0.05^(1/n), and of independent attempts the interval is at least that of Clopper and Pearson.
 func TestShareInterval(t *testing.T) {
 	v, lo, hi, ok := ShareInterval([]Counted{{0, 60000}, {0, 60000}, {0, 0}}, 0.95)
-	if want := 1 - math.Pow(0.05, 1.0/120000); !ok || v != 0 || lo != 0 || math.Abs(hi-want) > 1e-12 {
-		t.Errorf("%v %v %v %v, want at most %v", v, lo, hi, ok, want)
-	}
+	want := 1 - math.Pow(0.05, 1.0/120000)
+	must.True(t, ok && v == 0 && lo == 0 && math.Abs(hi-want) <= 1e-12, "%v %v %v %v, want at most %v", v, lo, hi, ok, want)
 	even := []Counted{{10, 1000}, {10, 1000}, {10, 1000}, {10, 1000}}
 	cl, ch, _ := ClopperPearson(40, 4000, 0.95)
 	if v, lo, hi, ok := ShareInterval(even, 0.95); !ok || v != 0.01 || !(lo < 0.0095 && hi > 0.0105) {
@@ -36,9 +36,8 @@ func TestShareInterval(t *testing.T) {
 		t.Errorf("12 of 1,000,000: %v to %v", lo, hi)
 	}
 	for _, bad := range [][]Counted{nil, {{0, 0}}, {{2, 1}}, {{-1, 5}}, {{0, math.MaxInt64}, {0, 5}}} {
-		if _, _, _, ok := ShareInterval(bad, 0.95); ok {
-			t.Errorf("%v has an interval", bad)
-		}
+		_, _, _, ok := ShareInterval(bad, 0.95)
+		must.True(t, !ok, "%v has an interval", bad)
 	}
 }
 
@@ -51,9 +50,10 @@ func TestShareIntervalCovers(t *testing.T) {
 	for _, mean := range []float64{2, 20, 100} {
 		for _, spread := range []float64{0, 0.3, 0.7, 1} { // of the logarithm of the share
 			for _, m := range []int{2, 3, 4, 7, 12, 30} {
-				covered, independent := 0, 0
 				truth := mean / attempts
-				for range runs {
+				clustered := mean > leastFailures && spread >= 0.7 // so that attempts as independent ones are worse
+				independent := 0.0
+				got := share(runs, func() bool {
 					clusters := make([]Counted, m)
 					var k int64
 					for i := range clusters {
@@ -61,15 +61,15 @@ func TestShareIntervalCovers(t *testing.T) {
 						clusters[i] = Counted{min(poisson(rng, p), attempts), attempts}
 						k += clusters[i].K
 					}
-					if _, lo, hi, ok := ShareInterval(clusters, 0.95); ok && lo <= truth && truth <= hi {
-						covered++
+					if clustered {
+						if lo, hi, ok := ClopperPearson(int(k), m*attempts, 0.95); ok && lo <= truth && truth <= hi {
+							independent += 1.0 / runs
+						}
 					}
-					if lo, hi, ok := ClopperPearson(int(k), m*attempts, 0.95); ok && lo <= truth && truth <= hi {
-						independent++
-					}
-				}
-				got, alone := float64(covered)/runs, float64(independent)/runs
-				t.Logf("%3g failures in each of %2d set-ups, a spread of %3g: %.1f %% cover, as independent attempts %.1f %%", mean, m, spread, 100*got, 100*alone)
+					_, lo, hi, ok := ShareInterval(clusters, 0.95)
+					return ok && lo <= truth && truth <= hi
+				})
+				what := fmt.Sprintf("%g failures in each of %d set-ups, a spread of %g", mean, m, spread)
 				// Three standard errors of the simulation are 1.2 %.
 				least, most := 0.94, 0.97
 				if spread == 1 {
@@ -81,8 +81,8 @@ func TestShareIntervalCovers(t *testing.T) {
 				if mean < leastFailures && m == 2 && spread == 1 {
 					least = 0.87
 				}
-				must.True(t, got >= least && got <= most, "%g failures in each of %d set-ups, a spread of %g: %.1f %% cover", mean, m, spread, 100*got)
-				must.True(t, mean <= leastFailures || spread < 0.7 || alone <= got-0.2, "%g failures in each of %d set-ups: as independent attempts %.1f %% cover", mean, m, 100*alone)
+				inRange(t, what, got, least, most)
+				must.True(t, !clustered || independent <= got-0.2, "%s: as independent attempts %.1f %% cover", what, 100*independent)
 			}
 		}
 	}

@@ -171,25 +171,21 @@ func TestTheilSen(t *testing.T) {
 	near(t, "slope with an outlier", s.Value, 1, 1e-12)
 	must.True(t, s.Lo <= 1 && s.Hi >= 1, "%+v", s)
 	rng := rand.New(rand.NewPCG(1, 2))
-	hits := 0
-	for range 1000 {
+	hits := share(1000, func() bool {
 		xs := make([]float64, 20)
 		for i := range xs {
 			xs[i] = 0.1*float64(i) + rng.NormFloat64()
 		}
 		s, ok := TheilSen(xs, 0.95)
-		if ok && s.Lo <= 0.1 && 0.1 <= s.Hi {
-			hits++
-		}
-	}
-	inRange(t, "coverage of the slope", float64(hits)/1000, 0.93, 0.975)
+		return ok && s.Lo <= 0.1 && 0.1 <= s.Hi
+	})
+	inRange(t, "coverage of the slope", hits, 0.93, 0.975)
 	for _, c := range []struct {
 		xs   []float64
 		conf float64
 	}{{nil, 0.95}, {[]float64{1}, 0.95}, {[]float64{1, 2, 3, 4}, 0.95}, {upTo(20), 1}, {[]float64{1, 2, 3, 4, 5, math.Inf(1)}, 0.95}} {
-		if s, ok := TheilSen(c.xs, c.conf); ok {
-			t.Errorf("%v at %g: %+v", c.xs, c.conf, s)
-		}
+		s, ok := TheilSen(c.xs, c.conf)
+		must.True(t, !ok, "%v at %g: %+v", c.xs, c.conf, s)
 	}
 	if s, ok := TheilSen(make([]float64, 20), 0.95); !ok || s != (Slope{}) {
 		t.Errorf("constant: %+v %t", s, ok)
@@ -203,8 +199,8 @@ func TestSlopeAt(t *testing.T) {
 	must.True(t, ok && s == (Slope{2, 2, 2}), "%+v %t", s, ok)
 	rng := rand.New(rand.NewPCG(3, 4))
 	for name, noise := range map[string]func() float64{"normal": rng.NormFloat64, "skewed": func() float64 { return math.Exp(1.5 * rng.NormFloat64()) }} {
-		hits, excludes := 0, 0
-		for range 1000 {
+		excludes := 0.0
+		hits := share(1000, func() bool {
 			var points, samples []float64
 			for _, x := range []float64{0, 10, 100} {
 				for range 12 {
@@ -212,22 +208,19 @@ func TestSlopeAt(t *testing.T) {
 				}
 			}
 			s, ok := SlopeAt(points, samples, 0.95)
-			if ok && s.Lo <= 0.05 && 0.05 <= s.Hi {
-				hits++
-			}
 			if ok && s.Lo > 0 {
-				excludes++
+				excludes += 1.0 / 1000
 			}
-		}
-		inRange(t, "coverage with "+name+" noise", float64(hits)/1000, 0.93, 0.975)
-		inRange(t, "a slope that is seen with "+name+" noise", float64(excludes)/1000, 0.9, 1)
+			return ok && s.Lo <= 0.05 && 0.05 <= s.Hi
+		})
+		inRange(t, "coverage with "+name+" noise", hits, 0.93, 0.975)
+		inRange(t, "a slope that is seen with "+name+" noise", excludes, 0.9, 1+1e-9)
 	}
 	for name, c := range map[string][2][]float64{
 		"one point": {{3, 3, 3, 3, 3, 3}, upTo(6)}, "lengths": {upTo(6), upTo(7)}, "few": {{0, 0, 1}, {1, 2, 3}}, "no number": {{0, 1, 2, 3, 4, math.NaN()}, upTo(6)},
 	} {
-		if s, ok := SlopeAt(c[0], c[1], 0.95); ok {
-			t.Errorf("%s: %+v", name, s)
-		}
+		s, ok := SlopeAt(c[0], c[1], 0.95)
+		must.True(t, !ok, "%s: %+v", name, s)
 	}
 }
 
@@ -242,7 +235,6 @@ func upTo(n int) []float64 {
 
 // A level that changed is told from noise, wherever in the series it did.
 func TestLevelChanged(t *testing.T) {
-	flat := func(int) float64 { return 1 }
 	from := func(at int, level float64) func(int) float64 {
 		return func(i int) float64 {
 			if i >= at {
@@ -268,13 +260,8 @@ func TestLevelChanged(t *testing.T) {
 		{"a change below the noise", 0.5, from(300, 0.98), 0, 0.1},
 	} {
 		rng := rand.New(rand.NewPCG(9, 1))
-		told := 0.0
-		for range reps {
-			if LevelChanged(Batches(simulated(rng, 600, tt.sd, tt.level), 30)) {
-				told += 1.0 / reps
-			}
-		}
-		must.True(t, told >= tt.lo-1e-9 && told <= tt.hi, "%s: told in %.3f of series, want %v to %v", tt.name, told, tt.lo, tt.hi)
+		told := share(reps, func() bool { return LevelChanged(Batches(simulated(rng, 600, tt.sd, tt.level), 30)) })
+		inRange(t, tt.name+": told", told, tt.lo, tt.hi)
 	}
 	if same := []float64{3, 3, 3, 3}; LevelChanged(same) || !LevelChanged(same[:3]) || !LevelChanged(nil) {
 		t.Error("equal batches have no change if there are 4, and too few show nothing")

@@ -55,7 +55,7 @@ func coverage(t *testing.T, rule Stopping, mean, sd float64) (hits, blocks, wide
 	for range reps {
 		l, h := rule.run(t, rng, mean, sd)
 		blocks += float64(l.N) / reps
-		if lo, hi, ok := l.Interval(0.95); ok && lo <= truth && truth <= hi {
+		if covers(l, 0.95, truth) {
 			hits += 1.0 / reps
 		}
 		if h == Settled && l.HalfWidth(0.95) > rule.Width && l.logHalfWidth(0.95) > rule.EffectWidth*math.Abs(l.Mean) {
@@ -74,22 +74,18 @@ func TestStopWhenSignificant(t *testing.T) {
 		want     float64
 	}{{3, 30, 0.27}, {3, 10, 0.17}, {5, 20, 0.20}} {
 		rng := rand.New(rand.NewPCG(5, uint64(c.from*100+c.to)))
-		found := 0
-		for range reps {
+		found := share(reps, func() bool {
 			var ds []float64
 			for len(ds) < c.to {
 				ds = append(ds, rng.NormFloat64())
-				if len(ds) < c.from {
-					continue
-				}
 				mean, sd := meanSD(ds)
-				if (LogRatio{N: len(ds), Mean: mean, SD: sd}).P() < 0.05 {
-					found++
-					break
+				if len(ds) >= c.from && (LogRatio{N: len(ds), Mean: mean, SD: sd}).P() < 0.05 {
+					return true
 				}
 			}
-		}
-		inRange(t, fmt.Sprintf("stop when significant, %d to %d", c.from, c.to), float64(found)/reps, c.want-0.03, c.want+0.03)
+			return false
+		})
+		inRange(t, fmt.Sprintf("stop when significant, %d to %d", c.from, c.to), found, c.want-0.03, c.want+0.03)
 	}
 }
 
@@ -152,8 +148,7 @@ func TestStoppingCountsSetups(t *testing.T) {
 		n, setups int
 		want      bool
 	}{{5, 0, true}, {4, 0, false}, {8, 4, false}, {10, 5, true}, {7, 1, true}} {
-		if got := rule.Settles(LogRatio{N: c.n, Mean: -0.2, SD: 0.001, Setups: c.setups}); got != c.want {
-			t.Errorf("%d blocks in %d set-ups: settled %t", c.n, c.setups, got)
-		}
+		got := rule.Settles(LogRatio{N: c.n, Mean: -0.2, SD: 0.001, Setups: c.setups})
+		must.True(t, got == c.want, "%d blocks in %d set-ups: settled %t", c.n, c.setups, got)
 	}
 }

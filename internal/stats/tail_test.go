@@ -116,9 +116,8 @@ func TestTailQuantile(t *testing.T) {
 		t.Errorf("a tenth has no answer, and the 99th percentile is %+v", got)
 	}
 	for name, bad := range map[string][]Histogram{"none": nil, "negative": {{Upper: []float64{1}, Counts: []int64{-1}}}, "uneven": {{Upper: []float64{1}}}} {
-		if _, ok := TailQuantile(bad, 0.99, 0.95); ok {
-			t.Errorf("%s: ok", name)
-		}
+		_, ok := TailQuantile(bad, 0.99, 0.95)
+		must.True(t, !ok, "%s: ok", name)
 	}
 	ratio, lo, hi, ok := RatioOfTails(Tail{Value: 2, Lo: 1, Hi: 3, HasInterval: true}, Tail{Value: 1, Lo: 0.9, Hi: 1.1, HasInterval: true})
 	must.True(t, ok && ratio == 2 && lo < 1 && lo > 0.9 && hi > 3 && hi < 3.2, "%v %v %v", ratio, lo, hi)

@@ -120,8 +120,8 @@ func TestInterruptedSession(t *testing.T) {
 	const ratio = 0.8
 	rng := rand.New(rand.NewPCG(18, 1))
 	m := newModel(8, 0.03, 0.06)
-	hits, pairs := 0, map[int]int{}
-	for range reps {
+	pairs := map[int]int{}
+	hits := share(reps, func() bool {
 		base, modes := m.session(ratio)
 		stop := 4 + rng.IntN(4) // whole blocks; in the next one the mode may be missing
 		var x, b []float64
@@ -132,15 +132,12 @@ func TestInterruptedSession(t *testing.T) {
 			x, b = append(x, modes[0][i]), append(b, base[i])
 		}
 		if len(x) < 2 {
-			hits++ // no interval, no miss
-			continue
+			return true // no interval, no miss
 		}
 		l := must.Get(Paired(x, b))(t)
 		pairs[l.N]++
-		if lo, hi, ok := l.Interval(0.95); ok && lo <= ratio && ratio <= hi {
-			hits++
-		}
-	}
-	inRange(t, "coverage of what is left", float64(hits)/reps, 0.94, 0.96)
+		return covers(l, 0.95, ratio)
+	})
+	inRange(t, "coverage of what is left", hits, 0.94, 0.96)
 	must.True(t, pairs[3] >= reps/100 && pairs[6] >= reps/100, "pairs left: %v", pairs)
 }

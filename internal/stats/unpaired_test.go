@@ -59,9 +59,8 @@ func TestUnpairedEdges(t *testing.T) {
 		{[]float64{1, 0}, []float64{1}, what + "value 2 is 0, not positive"},
 		{[]float64{1}, []float64{1, math.Inf(1)}, what + "baseline: value 2 is +Inf"},
 	} {
-		if _, err := Unpaired(c.x, c.b, nil, nil); text(err) != c.want {
-			t.Errorf("%q, want %q", text(err), c.want)
-		}
+		_, err := Unpaired(c.x, c.b, nil, nil)
+		must.True(t, text(err) == c.want, "%q, want %q", text(err), c.want)
 	}
 }
 
@@ -73,26 +72,19 @@ func TestUnpairedGrows(t *testing.T) {
 		value := rapid.Float64Range(1, 3)
 		x, b := rapid.SliceOfN(value, n, n).Draw(t, "x"), rapid.SliceOfN(value, n, n).Draw(t, "b")
 		l, err := Unpaired(x, b, nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Require(t, err == nil, "%v", err)
 		if l.SD == 0 {
 			return
 		}
-		if lo, hi := float64(n-1), float64(2*n-2); l.DF < lo*(1-1e-9) || l.DF > hi*(1+1e-9) {
-			t.Fatalf("%g degrees of freedom of %d and %d values", l.DF, n, n)
-		}
+		lo, hi := float64(n-1), float64(2*n-2)
+		must.Require(t, l.DF >= lo*(1-1e-9) && l.DF <= hi*(1+1e-9), "%g degrees of freedom of %d and %d values", l.DF, n, n)
 		alike(t, "degrees of freedom", l.grown(n).DF/float64(2*n-1), l.DF/float64(n-1))
 		back, err := Unpaired(b, x, nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Require(t, err == nil, "%v", err)
 		alike(t, "p the other way round", back.P(), l.P())
 		if got, ok := blocksOfFirst([]LogRatio{l}, 0.05); ok && got > 0 {
 			grown := l.grown(got)
-			if Decide(grown, grown.P(), 0.05) == CannotTell {
-				t.Fatalf("%d more blocks do not do: %+v", got, l)
-			}
+			must.Require(t, Decide(grown, grown.P(), 0.05) != CannotTell, "%d more blocks do not do: %+v", got, l)
 		}
 	})
 }
@@ -110,9 +102,8 @@ func TestOver(t *testing.T) {
 	want := must.Get(Unpaired(x, b[:7], nil, nil))(t)
 	got := lx.Over(lb)
 	must.Equal(t, want, got, cmpopts.EquateApprox(1e-12, 0))
-	if l := lx.Over(LogRatio{N: 1, Mean: 0.5}); l.N != 1 || !math.IsNaN(l.P()) {
-		t.Errorf("over a single block: %+v", l)
-	}
+	l := lx.Over(LogRatio{N: 1, Mean: 0.5})
+	must.True(t, l.N == 1 && math.IsNaN(l.P()), "over a single block: %+v", l)
 	if l := (LogRatio{N: 3}).Over(LogRatio{N: 4, Mean: 0.1}); l.P() != 0 || l.DF != 5 {
 		t.Errorf("without spread: %+v", l)
 	}

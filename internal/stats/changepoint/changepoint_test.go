@@ -16,9 +16,8 @@ import (
 // 9/6 (2/9 99 - 2/6 6 - 2/6 10) = 25.
 func TestStatisticByHand(t *testing.T) {
 	s := newSearch([]float64{0, 1, 3, 10, 12, 15})
-	if got := s.segments[0]; got.split != 3 || math.Abs(got.q-25) > 1e-12 {
-		t.Errorf("best split after %d with Q %.15g, want after 3 with 25", got.split, got.q)
-	}
+	got := s.segments[0]
+	must.True(t, got.split == 3 && math.Abs(got.q-25) <= 1e-12, "best split after %d with Q %.15g, want after 3 with 25", got.split, got.q)
 }
 
 // Every split of any series has the statistic of the definition, whatever the order in which it
@@ -33,16 +32,12 @@ func TestStatisticIsThatOfTheDefinition(t *testing.T) {
 			}
 		}
 		got := newSearch(xs).segments[0]
-		if math.Abs(got.q-want) > 1e-8*(1+math.Abs(want)) {
-			t.Fatalf("the best Q is %g, want %g", got.q, want)
-		}
+		must.Require(t, math.Abs(got.q-want) <= 1e-8*(1+math.Abs(want)), "the best Q is %g, want %g", got.q, want)
 		at := math.Inf(-1)
 		for end := got.split + MinSegment; end <= len(xs); end++ {
 			at = max(at, defined(xs[:got.split], xs[got.split:end]))
 		}
-		if math.Abs(at-want) > 1e-8*(1+math.Abs(want)) {
-			t.Fatalf("the split after %d has Q %g, and the best %g", got.split, at, want)
-		}
+		must.Require(t, math.Abs(at-want) <= 1e-8*(1+math.Abs(want)), "the split after %d has Q %g, and the best %g", got.split, at, want)
 	})
 }
 
@@ -70,17 +65,14 @@ func defined(x, y []float64) float64 {
 // so that eight are the least for 5 %.
 func TestMinPoints(t *testing.T) {
 	for level, want := range map[float64]int{0.5: 6, 0.1: 6, 0.099: 7, 0.05: 8, 0.0285: 9, 0.01: 10, 0.0011: 14, 0: math.MaxInt} {
-		if got := MinPoints(level); got != want {
-			t.Errorf("level %g takes %d points, want %d", level, got, want)
-		}
+		got := MinPoints(level)
+		must.True(t, got == want, "level %g takes %d points, want %d", level, got, want)
 	}
 	step := []float64{1, 2, 3, 4, 11, 12, 13, 14}
-	if got := at(Find(step, 0.05, 1)); !slices.Equal(got, []int{4}) {
-		t.Errorf("changes at %v, want at 4", got)
-	}
-	if found := Find(step[:7], 0.05, 1); found != nil {
-		t.Errorf("seven points have %v", found)
-	}
+	got := at(Find(step, 0.05, 1))
+	must.True(t, slices.Equal(got, []int{4}), "changes at %v, want at 4", got)
+	found := Find(step[:7], 0.05, 1)
+	must.True(t, found == nil, "seven points have %v", found)
 }
 
 // noise is n normal values.
@@ -125,29 +117,25 @@ func TestFindsWhatWasPlanted(t *testing.T) {
 			}
 			xs[i] += level
 		}
-		if got := at(Find(xs, 0.01, 1)); !slices.Equal(got, c.want) {
-			t.Errorf("%s: changes at %v, want %v", c.name, got, c.want)
-		}
+		got := at(Find(xs, 0.01, 1))
+		must.True(t, slices.Equal(got, c.want), "%s: changes at %v, want %v", c.name, got, c.want)
 	}
 }
 
 // Equal values have no change, and constant levels without any noise have those between them.
 func TestWithoutNoise(t *testing.T) {
-	if found := Find(make([]float64, 40), 0.05, 1); found != nil {
-		t.Errorf("equal values changed: %v", found)
-	}
+	found := Find(make([]float64, 40), 0.05, 1)
+	must.True(t, found == nil, "equal values changed: %v", found)
 	xs := slices.Concat(slices.Repeat([]float64{1}, 12), slices.Repeat([]float64{2}, 12), slices.Repeat([]float64{1}, 12))
-	if got := at(Find(xs, 0.05, 1)); !slices.Equal(got, []int{12, 24}) {
-		t.Errorf("changes at %v, want 12 and 24", got)
-	}
+	got := at(Find(xs, 0.05, 1))
+	must.True(t, slices.Equal(got, []int{12, 24}), "changes at %v, want 12 and 24", got)
 }
 
 func TestLevelsThatCannotBe(t *testing.T) {
 	xs := slices.Concat(make([]float64, 30), slices.Repeat([]float64{1}, 30))
 	for _, level := range []float64{0, -1, 1, 2, math.NaN(), MinLevel / 2} {
-		if found := Find(xs, level, 1); found != nil {
-			t.Errorf("level %g finds %v", level, found)
-		}
+		found := Find(xs, level, 1)
+		must.True(t, found == nil, "level %g finds %v", level, found)
 	}
 }
 
@@ -158,29 +146,21 @@ func TestFindProperties(t *testing.T) {
 		xs := rapid.SliceOfN(rapid.Float64Range(-8, 8), 0, 40).Draw(t, "xs")
 		before := slices.Clone(xs)
 		found := Find(xs, 0.1, 7)
-		if !slices.Equal(xs, before) {
-			t.Fatalf("changed its argument: %v to %v", before, xs)
-		}
+		must.Require(t, slices.Equal(xs, before), "changed its argument: %v to %v", before, xs)
 		last := 0
 		for _, c := range found {
-			if c.At-last < MinSegment || c.P > 0.1 || c.P <= 0 {
-				t.Fatalf("%v among %d points", found, len(xs))
-			}
+			must.Require(t, c.At-last >= MinSegment && c.P <= 0.1 && c.P > 0, "%v among %d points", found, len(xs))
 			last = c.At
 		}
-		if len(found) > 0 && len(xs)-last < MinSegment {
-			t.Fatalf("%v among %d points", found, len(xs))
-		}
-		if again := Find(xs, 0.1, 7); !slices.Equal(again, found) {
-			t.Fatalf("%v, and again %v", found, again)
-		}
+		must.Require(t, len(found) <= 0 || len(xs)-last >= MinSegment, "%v among %d points", found, len(xs))
+		again := Find(xs, 0.1, 7)
+		must.Require(t, slices.Equal(again, found), "%v, and again %v", found, again)
 		scaled := make([]float64, len(xs))
 		for i, x := range xs {
 			scaled[i] = 4*x - 1024 // exact, so that ties stay ties
 		}
-		if other := at(Find(scaled, 0.1, 7)); len(xs) > 0 && exact(xs) && !slices.Equal(other, at(found)) {
-			t.Fatalf("%v, and scaled %v", found, other)
-		}
+		other := at(Find(scaled, 0.1, 7))
+		must.Require(t, len(xs) <= 0 || !exact(xs) || slices.Equal(other, at(found)), "%v, and scaled %v", found, other)
 	})
 }
 
@@ -212,9 +192,8 @@ func TestFalseAlarms(t *testing.T) {
 			}
 			rate := float64(alarms) / series
 			t.Logf("%s values, %d of them: %.4f", name, n, rate)
-			if most := level + 3*math.Sqrt(level*(1-level)/series); rate > most {
-				t.Errorf("%s values, %d of them: a change in %.4f of series, want at most %.4f", name, n, rate, most)
-			}
+			most := level + 3*math.Sqrt(level*(1-level)/series)
+			must.True(t, rate <= most, "%s values, %d of them: a change in %.4f of series, want at most %.4f", name, n, rate, most)
 			must.True(t, name != "normal" || rate >= level/2, "%s values, %d of them: a change in only %.4f of series", name, n, rate)
 		}
 	}

@@ -149,7 +149,6 @@ func TestOverheadIsNoEvidence(t *testing.T) {
 	slow := &sim{rng: rand.New(rand.NewPCG(1, 1)), curve: sharp, jitter: 0.03, spikes: 0.05, slow: 30}
 	one, _ := search(t, quick, Quick())
 	two, _ := search(t, slow, Quick())
-	if fmt.Sprint(one.Trials(), quick.asked) != fmt.Sprint(two.Trials(), slow.asked) || one.Spent() != two.Spent() {
-		t.Errorf("%d trials, %g s; with a slow measurer %d, %g s", len(one.Trials()), one.Spent(), len(two.Trials()), two.Spent())
-	}
+	must.True(t, fmt.Sprint(one.Trials(), quick.asked) == fmt.Sprint(two.Trials(), slow.asked) && one.Spent() == two.Spent(),
+		"%d trials, %g s; with a slow measurer %d, %g s", len(one.Trials()), one.Spent(), len(two.Trials()), two.Spent())
 }

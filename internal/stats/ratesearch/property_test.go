@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"tare/internal/testkit/must"
 )
 
 func drawGoal(t *rapid.T) Goal {
@@ -41,9 +43,8 @@ func TestOneMoreTrial(t *testing.T) {
 		before := Classify(g, all)
 		n := int64(1e6 * g.FinalDuration)
 		good := Trial{Load: 1e6, Duration: g.FinalDuration, Intended: n, Sent: n, Received: n}
-		if after := Classify(g, append(slices.Clone(all), good)); after != before && (after == Upper || before == Lower) {
-			t.Fatalf("%+v: a good trial made %v of %v", g, after, before)
-		}
+		after := Classify(g, append(slices.Clone(all), good))
+		must.Require(t, after == before || after != Upper && before != Lower, "%+v: a good trial made %v of %v", g, after, before)
 		bad := good
 		bad.Received = 0
 		if after := Classify(g, append(slices.Clone(all), bad)); after != before && (after == Lower || before == Upper) {
@@ -59,15 +60,12 @@ func TestOrderDoesNotMatter(t *testing.T) {
 		g := drawGoal(t)
 		all := drawTrials(t, g)
 		class, rate := Classify(g, all), Throughput(g, 1e6, all)
-		if rate < 0 || rate > 1e6 {
-			t.Fatalf("%g of 1e6 datagrams/s", rate)
-		}
+		must.Require(t, rate >= 0 && rate <= 1e6, "%g of 1e6 datagrams/s", rate)
 		mixed := slices.Clone(all)
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "order"), 0))
 		rng.Shuffle(len(mixed), func(i, j int) { mixed[i], mixed[j] = mixed[j], mixed[i] })
-		if got := Classify(g, mixed); got != class {
-			t.Fatalf("%+v: %v, in another order %v", g, class, got)
-		}
+		got := Classify(g, mixed)
+		must.Require(t, got == class, "%+v: %v, in another order %v", g, class, got)
 		if got := Throughput(g, 1e6, mixed); got != rate {
 			t.Fatalf("%+v: %g, in another order %g", g, rate, got)
 		}
@@ -87,9 +85,7 @@ func TestTargetsAgree(t *testing.T) {
 				n += t.Duration
 			}
 		}
-		if n > g.DurationSum+1e-6 && class == Undecided {
-			t.Fatalf("%+v: undecided on %g s", g, n)
-		}
+		must.Require(t, n <= g.DurationSum+1e-6 || class != Undecided, "%+v: undecided on %g s", g, n)
 		for _, target := range targets(g, newGrid(1e3, 1e6, g.Width)) {
 			if got := Classify(target.Goal, all); class != Undecided && got != class && target.FinalDuration == g.FinalDuration {
 				t.Fatalf("%+v: %v, on the way to it %v for %+v", g, class, got, target.Goal)
@@ -112,9 +108,7 @@ func TestSearchEndsOnAnyPath(t *testing.T) {
 			config.Near = []Bracket{{"throughput_0", rapid.Float64Range(1, 4e6).Draw(t, "lower"), 4e6}}
 		}
 		s, err := New(config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Require(t, err == nil, "%v", err)
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "path"), 0))
 		lossy, short := rng.Float64(), rng.Float64()*rng.Float64()
 		for {
@@ -130,23 +124,15 @@ func TestSearchEndsOnAnyPath(t *testing.T) {
 			if rng.Float64() < lossy {
 				trial.Received = int64(float64(n) * rng.Float64())
 			}
-			if err := s.Add(trial); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Add(trial))
 		}
-		if s.Spent() > 2999 {
-			t.Fatalf("%g s of trials, %d of them", s.Spent(), len(s.Trials()))
-		}
+		must.Require(t, s.Spent() <= 2999, "%g s of trials, %d of them", s.Spent(), len(s.Trials()))
 		again, err := New(config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Require(t, err == nil, "%v", err)
 		mixed := s.Trials()
 		rng.Shuffle(len(mixed), func(i, j int) { mixed[i], mixed[j] = mixed[j], mixed[i] })
 		for _, trial := range mixed {
-			if err := again.Add(trial); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, again.Add(trial))
 		}
 		other := again.Outcomes()
 		for i, o := range s.Outcomes() {

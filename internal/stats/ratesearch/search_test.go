@@ -52,9 +52,8 @@ func TestSearchDeterministic(t *testing.T) {
 		_, out := search(t, at(soft), Standard())
 		within(t, "soft knee", out[0], 0.7*c)
 		within(t, "soft knee", out[1], c*0.997/0.99)
-		if got := *out[1].Throughput / c; got < 0.985 || got > 1.003 {
-			t.Errorf("soft knee: conditional throughput %g of the knee", got)
-		}
+		got := *out[1].Throughput / c
+		must.True(t, got >= 0.985 && got <= 1.003, "soft knee: conditional throughput %g of the knee", got)
 	}
 }
 
@@ -83,9 +82,7 @@ func outcomes(t *testing.T, c Config, m *sim) []Outcome {
 
 func notes(t *testing.T, o Outcome, want ...string) {
 	t.Helper()
-	if got := strings.Join(o.Notes, "\n"); got != strings.Join(want, "\n") {
-		t.Errorf("%s: notes\n%s\nwant\n%s", o.Name, got, strings.Join(want, "\n"))
-	}
+	must.EqualFor(t, o.Name+": notes", strings.Join(want, "\n"), strings.Join(o.Notes, "\n"))
 }
 
 // Method 5, item 13: what the sender cannot send does not tell what the network can carry. The
@@ -93,9 +90,8 @@ func notes(t *testing.T, o Outcome, want ...string) {
 func TestSearchSenderLimited(t *testing.T) {
 	for _, o := range outcomes(t, Config{Goals: Standard(), Min: 10e3, Max: 2e6}, &sim{curve: sharp, sender: 0.5 * capacity}) {
 		must.Require(t, o.AtLeast && o.Limited && !o.Regular && o.Upper == nil && o.Lower != nil, "%+v", o)
-		if got := *o.Throughput / capacity; got < 0.49 || got > 0.5 {
-			t.Errorf("at least %g of the capacity, want 0.5", got)
-		}
+		got := *o.Throughput / capacity
+		must.True(t, got >= 0.49 && got <= 0.5, "at least %g of the capacity, want 0.5", got)
 		must.True(t, len(o.Notes) == 1 && strings.HasPrefix(o.Notes[0], "at least this rate: the sender reached no more than "), "notes %q", o.Notes)
 	}
 	for _, o := range outcomes(t, Config{Goals: Standard(), Min: 10e3, Max: 2e6}, &sim{curve: sharp, sender: 1.5 * capacity}) {
@@ -123,12 +119,9 @@ func TestSearchSenderWavers(t *testing.T) {
 		m := wavering{&sim{rng: rand.New(rand.NewPCG(seed, 5)), curve: sharp, jitter: 0.01, spikes: 0.02}}
 		s := must.Get(New(Config{Goals: Standard(), Min: 10e3, Max: 2e6}))(t)
 		out := must.Get(Run(t.Context(), s, m))(t)
-		if o := out[0]; !o.Limited || *o.Throughput < 0.45*capacity || *o.Throughput > 0.52*capacity {
-			t.Errorf("seed %d: %+v", seed, o)
-		}
-		if len(s.Trials()) > 35 {
-			t.Errorf("seed %d: %d trials", seed, len(s.Trials()))
-		}
+		o := out[0]
+		must.True(t, o.Limited && *o.Throughput >= 0.45*capacity && *o.Throughput <= 0.52*capacity, "seed %d: %+v", seed, o)
+		must.True(t, len(s.Trials()) <= 35, "seed %d: %d trials", seed, len(s.Trials()))
 	}
 }
 
@@ -170,9 +163,8 @@ func TestSearchSenderRecovers(t *testing.T) {
 			must.Do(t, s.Add(trial))
 		}
 		o := s.Outcomes()[0]
-		if !o.Regular || o.AtLeast || *o.Lower < 0.98*capacity || *o.Lower > capacity {
-			t.Errorf("held down from trial %d on: %+v of %g after %d trials", from, o, capacity, len(s.Trials()))
-		}
+		must.True(t, o.Regular && !o.AtLeast && *o.Lower >= 0.98*capacity && *o.Lower <= capacity,
+			"held down from trial %d on: %+v of %g after %d trials", from, o, capacity, len(s.Trials()))
 	}
 }
 
@@ -227,12 +219,9 @@ func TestSearchMaxTime(t *testing.T) {
 		m := &sim{rng: rand.New(rand.NewPCG(1, 1)), curve: livelock}
 		s := must.Get(New(Config{Goals: Standard(), Min: 10e3, Max: 2e6, MaxTime: limit}))(t)
 		out := must.Get(Run(t.Context(), s, m))(t)
-		if s.Spent() > limit {
-			t.Errorf("%g s of trials, %g allowed", s.Spent(), limit)
-		}
-		if o := out[0]; o.Regular || len(o.Notes) != 1 || !strings.HasPrefix(o.Notes[0], "not finished: ") {
-			t.Errorf("after %g s: %+v", limit, o)
-		}
+		must.True(t, s.Spent() <= limit, "%g s of trials, %g allowed", s.Spent(), limit)
+		o := out[0]
+		must.True(t, !o.Regular && len(o.Notes) == 1 && strings.HasPrefix(o.Notes[0], "not finished: "), "after %g s: %+v", limit, o)
 	}
 }
 
@@ -240,9 +229,8 @@ func TestSearchMaxTime(t *testing.T) {
 func TestNextIsIdempotent(t *testing.T) {
 	s := must.Get(New(Config{Goals: Quick(), Min: 10e3, Max: 2e6}))(t)
 	first, _ := s.Next()
-	if again, more := s.Next(); !more || again != first {
-		t.Errorf("%+v, then %+v", first, again)
-	}
+	again, more := s.Next()
+	must.True(t, more && again == first, "%+v, then %+v", first, again)
 }
 
 // Two goals with the same trials are asked together: the stricter one is never
@@ -281,9 +269,7 @@ func TestNewRefuses(t *testing.T) {
 		change(&c)
 		must.Fail(t, must.Err(New(c)), want)
 	}
-	if _, err := New(Config{Goals: []Goal{RFC2544(0.01)}, Min: 1, Max: 2}); err != nil {
-		t.Error(err) // one bad trial decides there on purpose
-	}
+	must.Do(t, must.Err(New(Config{Goals: []Goal{RFC2544(0.01)}, Min: 1, Max: 2}))) // one bad trial decides there on purpose
 }
 
 func TestAddRefuses(t *testing.T) {
@@ -298,9 +284,7 @@ func TestAddRefuses(t *testing.T) {
 	} {
 		must.Fail(t, s.Add(trial), want)
 	}
-	if len(s.Trials()) != 0 {
-		t.Errorf("kept %v", s.Trials())
-	}
+	must.True(t, len(s.Trials()) == 0, "kept %v", s.Trials())
 }
 
 type broken struct{ err error }

@@ -2,9 +2,10 @@ package markdown
 
 import (
 	"strings"
-	"tare/internal/testkit/must"
 	"testing"
 	"unicode"
+
+	"tare/internal/testkit/must"
 )
 
 // FuzzEscape checks that whatever a name is, its Markdown is one line without HTML, links, code

@@ -3,8 +3,9 @@ package suggest
 import (
 	"fmt"
 	"strings"
-	"tare/internal/testkit/must"
 	"testing"
+
+	"tare/internal/testkit/must"
 )
 
 func TestNearest(t *testing.T) {

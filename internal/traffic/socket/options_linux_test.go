@@ -1,12 +1,13 @@
 package socket
 
 import (
-	"tare/internal/testkit/must"
 	"testing"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"tare/internal/testkit/must"
 )
 
 // If a kernel reports fewer values of a connection, its times stay unknown.

@@ -206,23 +206,21 @@ func TestCheckRefuses(t *testing.T) {
 		must.True(t, len(got.Cells) == 0 && strings.Contains(got.Basis.Reason, c.want), "%s: %d cells, %q", c.name, len(got.Cells), got.Basis.Reason)
 		must.True(t, c.name == "an unknown study" || len(got.Basis.LeftOut) != 0, "%s: no run is named as left out", c.name)
 	}
+	for name, edit := range map[string]func(*result.Run){
+		"a noisy run":   func(r *result.Run) { r.Noisy = "load" },
+		"a lower bound": func(r *result.Run) { r.Cells[0].AtLeast = true },
+		"a ratio to a lower bound": func(r *result.Run) {
+			of := r.Cells[0]
+			r.Cells = append(r.Cells, result.Cell{Mode: of.Baseline, Workload: of.Workload, Metric: of.Metric, AtLeast: true})
+		},
+	} {
+		runs := made(10, rate)
+		edit(&runs[9].Run)
+		got := Check(runs[:9], runs[9], CheckOptions{Last: 20, Margin: 0.05})
+		must.EqualFor(t, name, []any{result.CannotTell, runs[9].Run.Noisy != ""}, []any{got.Cells[0].Verdict, got.Noisy != ""})
+		must.True(t, got.Noisy != "" || got.Cells[0].P == nil, "%s has a p", name)
+	}
 	runs := made(10, rate)
-	runs[9].Run.Noisy = "load"
-	if got := Check(runs[:9], runs[9], CheckOptions{Last: 20, Margin: 0.05}); got.Noisy == "" || got.Cells[0].Verdict != result.CannotTell {
-		t.Errorf("a noisy run is %s", got.Cells[0].Verdict)
-	}
-	runs = made(10, rate)
-	runs[9].Run.Cells[0].AtLeast = true
-	if got := Check(runs[:9], runs[9], CheckOptions{Last: 20, Margin: 0.05}); got.Cells[0].Verdict != result.CannotTell || got.Cells[0].P != nil {
-		t.Errorf("a lower bound is %s", got.Cells[0].Verdict)
-	}
-	runs = made(10, rate)
-	of := runs[9].Run.Cells[0]
-	runs[9].Run.Cells = append(runs[9].Run.Cells, result.Cell{Mode: of.Baseline, Workload: of.Workload, Metric: of.Metric, AtLeast: true})
-	if got := Check(runs[:9], runs[9], CheckOptions{Last: 20, Margin: 0.05}); got.Cells[0].Verdict != result.CannotTell || got.Cells[0].P != nil {
-		t.Errorf("a ratio to a lower bound is %s", got.Cells[0].Verdict)
-	}
-	runs = made(10, rate)
 	runs[9].Run.Modes[1].Status, runs[9].Run.Cells = result.ModeVoid, nil
 	got := Check(runs[:9], runs[9], CheckOptions{Last: 20, Margin: 0.05})
 	must.True(t, len(got.Modes) == 1 && got.Modes[0].Lost(), "a lost mode is %v", got.Modes)

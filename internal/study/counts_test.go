@@ -36,20 +36,10 @@ func TestCounts(t *testing.T) {
 			must.Fail(t, err, c.want)
 			continue
 		}
-		if err != nil {
-			t.Errorf("%s: %v", c.keys, err)
-			continue
-		}
-		full, err := study.Resolve(s, cat)
-		if err != nil {
-			t.Errorf("%s: %v", c.keys, err)
-			continue
-		}
-		again, err := studyfile.Decode("s.yaml", must.Get(studyfile.Marshal(full))(t), cat)
-		if err != nil {
-			t.Errorf("%s: cannot be read again: %v", c.keys, err)
-			continue
-		}
+		named := must.Named(t, c.keys)
+		must.Do(named, err)
+		full := must.Get(study.Resolve(s, cat))(named)
+		again := must.Get(studyfile.Decode("s.yaml", must.Get(studyfile.Marshal(full))(named), cat))(named)
 		key, list := full.Workloads[0].Concurrency()
 		if k, l := again.Workloads[0].Concurrency(); k != key || l.String() != list.String() || again.Workloads[0].Streams != full.Workloads[0].Streams {
 			t.Errorf("%s: written as %s %v, read as %s %v", c.keys, key, list, k, l)

@@ -30,6 +30,12 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if len(os.Args) > 1 && os.Args[1] == agent.PauseCommand {
+		if err := agent.PauseMain(os.Args[2:]); err != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	nstest.Alone()
 	goleak.VerifyTestMain(m)
 }

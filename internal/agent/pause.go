@@ -38,6 +38,15 @@ func AnsweringArguments(run, place, address, token string) []string {
 	return append(PauseArguments(run, place), answerFlag, address, token)
 }
 
+// standbyFlag is the flag of the first process of a container that starts an agent as soon as it runs if one has been ordered; its value is
+// the directory of Standby, as the container sees it.
+const standbyFlag = "--standby"
+
+// StandbyArguments returns PauseArguments of a process that also starts the agent that was ordered in a directory.
+func StandbyArguments(run, place, dir string) []string {
+	return append(PauseArguments(run, place), standbyFlag, dir)
+}
+
 // PauseMain runs the hidden command with these arguments.
 func PauseMain(args []string) error {
 	if len(args) == 2 && args[0] == "end" {
@@ -49,6 +58,11 @@ func PauseMain(args []string) error {
 				fmt.Fprintln(os.Stderr, "tare hold:", err) // the search says what it missed
 			}
 		}()
+	}
+	if i := slices.Index(args, standbyFlag); i >= 0 && len(args) == i+2 {
+		if err := startOrdered(args[i+1]); err != nil {
+			return fmt.Errorf("start the agent that was ordered: %w", err)
+		}
 	}
 	Pause()
 	return nil

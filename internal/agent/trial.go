@@ -69,8 +69,12 @@ func (t *Trial) Endpoints() []netip.AddrPort {
 	if t.listenAddr.IsValid() && !slices.Contains(ends, t.listenAddr) {
 		ends = append(ends, t.listenAddr)
 	}
-	if t.standby != nil && t.standby.listenAddr.IsValid() {
-		ends = append(ends, t.standby.listenAddr)
+	if s := t.standby; s != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.listenAddr.IsValid() && !slices.Contains(ends, s.listenAddr) {
+			ends = append(ends, s.listenAddr)
+		}
 	}
 	return ends
 }
@@ -146,11 +150,10 @@ func (t *Trial) Release(ctx context.Context) error {
 
 func (t *Trial) agentErr() error {
 	if t.standby != nil {
-		if err := t.standby.second.Err(); err != nil {
+		if err := t.standby.agentErr(); err != nil {
 			return err
 		}
-	}
-	if err := t.server.Err(); err != nil {
+	} else if err := t.server.Err(); err != nil {
 		return err
 	}
 	return t.client.Err()

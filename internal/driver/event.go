@@ -23,11 +23,16 @@ type Event struct {
 	Elsewhere map[string]string
 	// State reads what shows that the event happened: counters, ids and values of the system, not of this program.
 	State func(ctx context.Context) (Counters, error)
+	// Successor, which may be nil, is the server that takes the place of that of the first pair, whose sandbox ends: its agent is launched before
+	// Do, and runs once Do has started it. The run ends the first server right before Do. It listens at Listen. Its traffic is that of the
+	// first pair: Elsewhere has what counts it.
+	Successor *Endpoint
 	// Prepare, which may be nil, makes what must be there when the event begins, such as what takes the place of something that is lost.
 	// Its undo is called after that of Do.
 	Prepare func(ctx context.Context) (undo func(context.Context) error, err error)
 	// Do makes the event and returns when it is over, or in effect. It ends with its context. Undo, which may be nil, is called once when the
-	// trial has ended, also if Do failed, and restores what the next trial must find.
+	// trial has ended, also if Do failed, and restores what the next trial must find. Its context is done if there is none, because the run was
+	// interrupted: then it waits for nothing, and Close of the path removes what it leaves.
 	Do func(ctx context.Context) (undo func(context.Context) error, err error)
 	// Happened compares what State read before Do and at the end of the trial, before undo. Its error says what did not change.
 	Happened func(before, after Counters) error

@@ -41,7 +41,15 @@ type ContainerSpec struct {
 	// CgroupParent is the control group below which the container's are created; empty for that of
 	// the engine.
 	CgroupParent string
+	// Standby is a directory of the engine's machine, which must exist, in which agents are ordered (agent.Ordered): the first process starts
+	// the one that was ordered when the container starts. Empty for none.
+	Standby string
+	// Restart makes the engine start the container again whenever it has ended, also after the engine's own restart.
+	Restart bool
 }
+
+// standbyAt is where a container has the directory ContainerSpec.Standby.
+const standbyAt = "/standby"
 
 // Publish makes a container's port reachable at an address of its host, for both TCP and UDP.
 type Publish struct {
@@ -74,7 +82,8 @@ type State struct {
 	ExitCode int  // of a container that has exited
 	OOM      bool // it ran out of memory
 	Error    string
-	PID      int // in the engine's /proc, 0 unless running
+	PID      int       // in the engine's /proc, 0 unless running
+	Started  time.Time // when it was last started; zero if the engine does not tell
 }
 
 // Name returns a name for an object of a run from its parts, with only characters that every engine
@@ -137,6 +146,40 @@ func toEnd[T any](ctx context.Context, send func(context.Context) (T, error)) (m
 	return send(context.WithoutCancel(ctx))
 }
 
+// Create creates a container that Start starts.
+func (e *Engine) Create(ctx context.Context, spec ContainerSpec) (*Container, error) {
+	made, err := e.create(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	return &Container{ID: made.ID, Name: spec.Name, engine: e}, nil
+}
+
+// Start starts a container of Create with the same spec. It is an error if it does not run with the limits of spec.
+func (c *Container) Start(ctx context.Context, spec ContainerSpec) error {
+	return c.start(ctx, spec, nil)
+}
+
+// Renew reads again what the engine reports of a container of spec that it has restarted.
+func (c *Container) Renew(ctx context.Context, spec ContainerSpec) error {
+	return c.started(ctx, spec, time.Now(), nil)
+}
+
+// Publishes returns at how many addresses and protocols of its host a port of the container is published: 0 if it does not run, or was
+// removed.
+func (c *Container) Publishes(ctx context.Context, port uint16) (n int, err error) {
+	got, err := c.inspect(ctx)
+	if errors.Is(err, ErrNotFound) || err == nil && (got.State == nil || !got.State.Running || got.NetworkSettings == nil) {
+		return 0, nil
+	}
+	for at, bound := range got.NetworkSettings.Ports {
+		if at.Num() == port {
+			n += len(bound)
+		}
+	}
+	return n, err
+}
+
 func (e *Engine) create(ctx context.Context, spec ContainerSpec) (made client.ContainerCreateResult, err error) {
 	// The image may have been removed meanwhile, for example by docker image prune.
 	for range 2 {
@@ -188,6 +231,13 @@ func order(spec ContainerSpec, image string) client.ContainerCreateOptions {
 				MemorySwap: int64(spec.Limit.Memory),
 			},
 		},
+	}
+	if spec.Standby != "" {
+		o.Config.Cmd = agent.StandbyArguments(spec.Run, spec.Name, standbyAt)
+		o.HostConfig.Binds = []string{spec.Standby + ":" + standbyAt}
+	}
+	if spec.Restart {
+		o.HostConfig.RestartPolicy.Name = container.RestartPolicyAlways
 	}
 	if len(spec.Addresses) > 0 {
 		ipam := &network.EndpointIPAMConfig{}
@@ -360,5 +410,6 @@ func (c *Container) State(ctx context.Context) (State, error) {
 		return State{}, err
 	}
 	s := got.State
-	return State{Running: s.Running, ExitCode: s.ExitCode, OOM: s.OOMKilled, Error: s.Error, PID: s.Pid}, nil
+	started, _ := time.Parse(time.RFC3339Nano, s.StartedAt) // zero where it is none
+	return State{Running: s.Running, ExitCode: s.ExitCode, OOM: s.OOMKilled, Error: s.Error, PID: s.Pid, Started: started}, nil
 }

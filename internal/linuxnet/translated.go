@@ -53,6 +53,10 @@ func (ns *Rules) CountTranslated(table string, publish []Published, masqueraded 
 			for _, p := range publish {
 				counted := counter(CountDNATOf(p.Port))
 				for _, proto := range []byte{unix.IPPROTO_TCP, unix.IPPROTO_UDP} {
+					if !p.To.Addr().IsValid() {
+						add(join(status(statusDestinationTranslated), originalPort(p.Port), destination(proto, p.To.Port()), counted)...)
+						continue
+					}
 					add(join(status(statusDestinationTranslated), originalPort(p.Port), family(p.To.Addr()), to(p.To.Addr()), destination(proto, p.To.Port()), counted)...)
 				}
 			}

@@ -49,10 +49,17 @@ func (tr *trialRun) runAgents(t *agent.Trial, ctx context.Context) (client, serv
 	if failed == nil && err == nil && tr.standby != nil {
 		failed = tr.proveReplaced(t)
 	}
+	if ended := m.successor.End(); ended != nil && ctx.Err() == nil {
+		failed = errors.Join(failed, fmt.Errorf("end the server that has taken the place of another in the event %s: %w", tr.event.Name, ended))
+	}
 	if m.undo != nil {
 		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), driver.EventTimeout())
 		defer cancel()
-		if undone := m.undo(within); undone != nil {
+		interrupted := errors.Is(ctx.Err(), context.Canceled)
+		if interrupted {
+			cancel() // no trial follows
+		}
+		if undone := m.undo(within); undone != nil && !interrupted {
 			failed = errors.Join(failed, fmt.Errorf("undo the event %s: %w", tr.event.Name, undone))
 		}
 	}
@@ -67,9 +74,10 @@ var errTrialEnded = errors.New("the trial ended before it")
 
 // madeEvent is an event that was made: the state before it, what undoes it, and why it failed.
 type madeEvent struct {
-	before driver.Counters
-	undo   func(context.Context) error
-	err    error
+	before    driver.Counters
+	undo      func(context.Context) error
+	successor *agent.Successor // nil without one
+	err       error
 }
 
 // alsoUndo adds what undoes another step, which may be nil. The last step is undone first.
@@ -95,6 +103,7 @@ func (tr *trialRun) makeEvent(ctx context.Context, t *agent.Trial) (m madeEvent)
 	case <-ctx.Done():
 		return fail("wait for", ctx.Err())
 	}
+	whole := ctx
 	ctx, cancel := context.WithTimeoutCause(ctx, tr.eventLimit, fmt.Errorf("timed out after %s", tr.eventLimit))
 	defer cancel()
 	if tr.event.Prepare != nil {
@@ -109,12 +118,25 @@ func (tr *trialRun) makeEvent(ctx context.Context, t *agent.Trial) (m madeEvent)
 		return fail("read the state before", err)
 	}
 	m.before = before
+	late := tr.standby.succeeds()
+	if late {
+		m.successor = t.LaunchSuccessor(whole, tr.standby.end.Launcher, tr.run, tr.tested.mode.ID+"@"+tr.standby.end.Name, tr.standby.side)
+	}
 	if err := t.Event(ctx, false); err != nil {
 		return fail("tell the client of", err)
 	}
+	if late {
+		if err := t.Replace(ctx); err != nil {
+			return fail("end the server for", err)
+		}
+	}
 	undo, err := tr.event.Do(ctx)
 	m.alsoUndo(undo)
-	if err == nil && tr.standby != nil {
+	switch {
+	case err != nil:
+	case late:
+		err = m.successor.Await(ctx)
+	case tr.standby != nil:
 		err = t.Replace(ctx)
 	}
 	if err != nil {

@@ -31,6 +31,7 @@ type trialRun struct {
 	pairs         []*pair
 	load          *pair          // beside pairs; nil for a workload without a load
 	event         *driver.Event  // in the middle of the timed window; nil for a workload without one
+	run           string         // the run's id
 	eventLimit    time.Duration  // maximum time that the event takes
 	standby       *standby       // the server that takes the place of that of the first pair in the event; nil for none
 	client        traffic.Report // totals of all pairs, after they have ended
@@ -71,7 +72,7 @@ func (r *measurement) trialRuns(trials []plan.Trial, attempt int) []*trialRun {
 	limit := r.groupLimit(trials)
 	var group []*trialRun
 	for _, t := range trials {
-		tr := &trialRun{Trial: t, tested: r.underTest(t.Mode), budget: r.budget(t), limit: limit, drain: r.drainLimit(t), eventLimit: cmp.Or(r.cfg.eventLimit, driver.EventTimeout())}
+		tr := &trialRun{Trial: t, tested: r.underTest(t.Mode), run: r.cfg.RunID, budget: r.budget(t), limit: limit, drain: r.drainLimit(t), eventLimit: cmp.Or(r.cfg.eventLimit, driver.EventTimeout())}
 		tr.observed = r.observer.Trial(t, tr.tested, &tr.out, func() bool { return tr.err != nil })
 		tr.underlay = tr.tested.underlay()
 		tr.out = r.emptyRecord(t, attempt)
@@ -228,7 +229,7 @@ func (tr *trialRun) prove(ctx context.Context) error {
 	for i, p := range tr.all() {
 		carried = append(carried, tr.carriedWithRetransmits(i, driver.CarriedBy(p.client, p.server)))
 	}
-	if s := tr.standby; s != nil {
+	if s := tr.standby; s != nil && !s.succeeds() {
 		carried = driver.CarriedInTurn(tr.pairs[0].client, s.before, s.after)
 	}
 	if tr.fansIn() {

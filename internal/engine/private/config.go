@@ -17,6 +17,7 @@ type Config struct {
 	Runtime       string    // of the containers: study.RuntimeRunc or another of them, or empty for runc
 	Rootless      *Rootless // of an engine of an ordinary user; nil for one of root
 	LiveRestore   bool      // containers live on without dockerd, which Restart then can restart; not with Rootless or in a Swarm
+	Restarts      bool      // Restart can restart the engine, with which its containers end unless LiveRestore is set; not with Rootless
 	Args          []string  // further arguments of dockerd
 }
 

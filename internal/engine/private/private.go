@@ -36,7 +36,8 @@ type Engine struct {
 	kind      string // what it is, for messages
 	groups    string // what the names of its containers' groups begin with, before their ids
 	Runsc     string // the program of its default runtime if that is gVisor's, else empty
-	runc      string // the program that starts its containers, of an engine that Restart can restart; else empty
+	runc      string // the program that starts its containers, of an engine with Config.LiveRestore; else empty
+	restarts  bool   // Restart can restart it
 	host      string // of the lab
 	dir       string // below privateBase
 	cgroup    string // parent of the groups of all its containers, at the root of each hierarchy

@@ -121,6 +121,7 @@ func (p *Engine) start(ctx context.Context, l *lab.Lab, h *lab.Host, c Config) e
 			return err
 		}
 	}
+	p.restarts = c.LiveRestore || c.Restarts
 	if c.LiveRestore {
 		if p.runc, err = c.Installation.lookup("runc"); err != nil {
 			return err
@@ -238,6 +239,13 @@ func addressesOf(l *lab.Lab, h *lab.Host) (gateway, pool netip.Prefix) {
 		return l.Addresses(lab.NetB, 1)[0], l.Pool(lab.PoolB)
 	}
 	return l.Addresses(lab.NetA, 1)[0], l.Pool(lab.PoolA)
+}
+
+// MakeStandby makes a directory in which agents are ordered for a container (engine.ContainerSpec.Standby), and returns its path. It is removed with
+// the engine.
+func (p *Engine) MakeStandby(name string) (string, error) {
+	dir := filepath.Join(p.dir, "standby-"+name)
+	return dir, os.MkdirAll(dir, 0o700)
 }
 
 // makeDir creates the engine's directory.

@@ -10,20 +10,19 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"tare/internal/linuxnet"
 )
 
-// restartPoll is the time between two looks for a dockerd that is restarted.
-const restartPoll = 20 * time.Millisecond
-
-// errNotRestartable is returned by Restart of an engine that was started without Config.LiveRestore.
+// errNotRestartable is returned by Restart of an engine that was started without Config.LiveRestore and Config.Restarts.
 var errNotRestartable = errors.New("its containers would end with dockerd, because it runs without --live-restore")
 
 // Restart makes the engine's first process end dockerd in order and start it again as it was started, as an update of its package does.
 // AwaitRestart waits for the new one.
 func (p *Engine) Restart() error {
 	err := errNotRestartable
-	if p.runc != "" {
+	if p.restarts {
 		_, err = p.init.Write([]byte(restartLine + "\n"))
 	}
 	if err != nil {
@@ -33,27 +32,114 @@ func (p *Engine) Restart() error {
 }
 
 // AwaitRestart waits until another dockerd answers than the one that had a process id on this machine: it has then found its containers
-// again and has written its rules.
+// again, or has started those that it starts by itself, and has written its rules. It does not poll: that would take CPU time from what is measured meanwhile.
 func (p *Engine) AwaitRestart(ctx context.Context, old int) error {
-	var last error
-	err := p.init.WaitFor(ctx, func() (bool, error) {
-		time.Sleep(restartPoll)
-		pid, err := p.DaemonPID()
-		if last = err; last == nil && pid != old {
-			last = p.Ping(ctx)
-			return last == nil, nil
-		}
-		return false, nil
-	})
+	err := p.awaitRestart(ctx, old)
 	switch {
 	case err == nil:
 		return nil
 	case p.ExitReason() != "":
 		err = errors.New(p.ExitReason())
-	case last != nil:
-		err = fmt.Errorf("%w (%w)", err, last)
 	}
 	return fmt.Errorf("wait for the restarted engine on host %s: %w", p.host, err)
+}
+
+// errEngineEnded is the cause of the end of a wait for an engine that has ended.
+var errEngineEnded = errors.New("it ended")
+
+func (p *Engine) awaitRestart(ctx context.Context, old int) error {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	go func() {
+		select {
+		case <-p.init.Done():
+			end(errEngineEnded)
+		case <-ctx.Done():
+		}
+	}()
+	if err := awaitExit(ctx, old); err != nil {
+		return err
+	}
+	changes, err := watchDirectory(p.dir)
+	if err != nil {
+		return err
+	}
+	defer changes.Close()
+	for {
+		// dockerd answers what was asked at its socket as soon as it serves; before it has a socket, it cannot be asked.
+		last := p.Ping(ctx)
+		if last == nil {
+			pid, err := p.DaemonPID()
+			if err == nil && pid == old {
+				err = fmt.Errorf("process %d of it has ended and answers", old)
+			}
+			return err
+		}
+		if ctx.Err() == nil {
+			err = changes.await(ctx)
+		}
+		switch cause := context.Cause(ctx); {
+		case cause != nil:
+			return fmt.Errorf("%w (%w)", cause, last)
+		case err != nil:
+			return errors.Join(err, last)
+		}
+	}
+}
+
+// awaitExit waits until a process has ended, which need not be a child.
+func awaitExit(ctx context.Context, pid int) error {
+	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
+	if errors.Is(err, unix.ESRCH) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("find process %d: %w", pid, err)
+	}
+	return awaitReadable(ctx, os.NewFile(uintptr(fd), "pidfd"), func(fd int) bool {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0) //nolint:gosec // a file descriptor
+		return n > 0 || err != nil && !errors.Is(err, unix.EINTR)
+	})
+}
+
+// awaitReadable waits until a non-blocking file satisfies ready, which is tried now and whenever the kernel reports that it can be read, and closes it.
+func awaitReadable(ctx context.Context, f *os.File, ready func(fd int) bool) error {
+	defer f.Close()
+	stop := context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	raw, err := f.SyscallConn()
+	if err == nil {
+		err = raw.Read(func(fd uintptr) bool { return ready(int(fd)) }) //nolint:gosec // a file descriptor
+	}
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	return err
+}
+
+// directoryChanges reports changes of the files of a directory.
+type directoryChanges struct{ *os.File }
+
+// watchDirectory begins to watch for files that are made, moved to a directory, or whose owner or mode is set, as a server does with its socket when it
+// listens there.
+func watchDirectory(dir string) (directoryChanges, error) {
+	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
+	if err != nil {
+		return directoryChanges{}, fmt.Errorf("watch %s: %w", dir, err)
+	}
+	f := os.NewFile(uintptr(fd), "inotify") //nolint:gosec // a file descriptor
+	if _, err := unix.InotifyAddWatch(fd, dir, unix.IN_CREATE|unix.IN_MOVED_TO|unix.IN_ATTRIB); err != nil {
+		return directoryChanges{}, errors.Join(fmt.Errorf("watch %s: %w", dir, err), f.Close())
+	}
+	return directoryChanges{f}, nil
+}
+
+// await waits until there was a change since the last one.
+func (d directoryChanges) await(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() { _ = d.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	_, err := d.Read(make([]byte, 4<<10))
+	return err
 }
 
 // DaemonPID returns the process id of dockerd on this machine.

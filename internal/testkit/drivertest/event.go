@@ -76,7 +76,17 @@ func (s *Setup) trialWithEvent(t *testing.T, e driver.Event, p traffic.Params, w
 	s.Ends[0].Client.Watch(func(traffic.Progress) { first() })
 	r.Trial = must.Get(agent.Begin(t.Context(), s.Ends[0].Client, s.Ends[0].Server, client, server))(t)
 	replace := func(context.Context) error { return nil }
-	if e.Name == study.EndpointReplaced {
+	successor := func() *agent.Successor { return nil }
+	if e.Successor != nil {
+		second := p
+		listen, _, err := e.Successor.Reach(ipv6)
+		must.Do(t, err)
+		second.Address = listen.String()
+		r.ExpectSuccessor(t.Context())
+		successor = func() *agent.Successor {
+			return r.LaunchSuccessor(t.Context(), e.Successor.Launcher, s.Lab.Spec.Claim.ID, e.Successor.Name, second)
+		}
+	} else if e.Name == study.EndpointReplaced {
 		second := p
 		listen, _, err := s.Path.Pairs[1].Server.Reach(ipv6)
 		must.Do(t, err)
@@ -113,9 +123,17 @@ func (s *Setup) trialWithEvent(t *testing.T, e driver.Event, p traffic.Params, w
 		if e.Prepare != nil {
 			err = step(e.Prepare)
 		}
+		next := successor()
 		began := r.Event(t.Context(), false)
+		if next != nil {
+			t.Cleanup(func() { must.Do(t, next.End()) })
+			began = errors.Join(began, r.Replace(t.Context()))
+		}
 		if err == nil {
 			err = step(e.Do)
+		}
+		if err == nil && next != nil {
+			err = next.Await(t.Context())
 		}
 		made <- err
 		told <- errors.Join(began, replace(t.Context()), r.Event(t.Context(), true))

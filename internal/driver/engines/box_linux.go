@@ -32,6 +32,7 @@ type box struct {
 	role           string
 	pair           int
 	side           *side
+	spec           engine.ContainerSpec // of the container
 	container      *engine.Container
 	ns             *linuxnet.NS
 	own            bool            // the container has its own namespace

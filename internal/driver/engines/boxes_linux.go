@@ -21,6 +21,7 @@ import (
 type boxes struct {
 	hosts *hosts
 	order driver.Order
+	adapt func(*box) error // adapts the spec of a container that is about to be started; nil for nothing
 	// start starts a container on a host in another way than by its engine alone; nil for that.
 	start func(context.Context, *side, engine.ContainerSpec) (*engine.Container, error)
 	mu    sync.Mutex // guards all while they are started in parallel
@@ -41,6 +42,12 @@ func (c *boxes) run(ctx context.Context, s *side, role string, pair int, spec en
 	}
 	if s.podman != nil && !s.podman.Rootless {
 		spec.CgroupParent = s.engine.CgroupParent()
+	}
+	if b.spec = spec; c.adapt != nil {
+		if err := c.adapt(b); err != nil {
+			return nil, err
+		}
+		spec = b.spec
 	}
 	start := c.start
 	if start == nil {

@@ -19,7 +19,7 @@ func dockerModes() []mode {
 	both, onA, onB := hostSet{a: true, b: true}, hostSet{a: true}, hostSet{b: true}
 	client, server := study.Ends{Client: true}, study.Ends{Server: true}
 	const far, near = containers.Host, containers.HostLocal
-	behindPort := append(labdriver.SecondLinkEvents(), EngineRestart)
+	behindPort := append(labdriver.SecondLinkEvents(), EngineRestart, study.EndpointReplaced)
 	return []mode{
 		{id: "docker/host", title: "both endpoints in containers on the host network", baseline: far,
 			engines: both, fanIn: true, parts: list(partConntrack), build: hostNetwork{}},
@@ -72,11 +72,12 @@ func dockerModes() []mode {
 	}
 }
 
-// already are the settings for what an engine has besides the path.
+// already are the settings for what an engine has besides the path, and for what its containers do without it.
 func already() []driver.OwnSetting {
 	return []driver.OwnSetting{
 		number(study.SettingPorts, 1000, 80*time.Millisecond, "further ports that the server's container publishes, each for TCP and UDP"),
 		number(study.SettingContainers, 400, 250*time.Millisecond, "further containers that run on the server's engine before its own, on a network of theirs"),
+		liveRestore(),
 	}
 }
 

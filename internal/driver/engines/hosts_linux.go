@@ -208,6 +208,8 @@ func (h *hosts) facts(ctx context.Context) (versions, runtimes []result.Fact) {
 		versions = append(versions, result.Deciding(s.At+" engine program", s.engine.Program))
 		if h.config.LiveRestore {
 			versions = append(versions, result.Fact{Name: s.At + " live-restore", Value: study.On})
+		} else if h.config.Restarts {
+			versions = append(versions, result.Fact{Name: s.At + " live-restore", Value: study.Off})
 		}
 		if h.config.Sandboxed() {
 			runtimes = append(runtimes, result.Deciding(s.At+" runtime", h.config.RuntimeVersion(ctx)))

@@ -9,6 +9,7 @@ package engines
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -50,14 +51,48 @@ type builder interface {
 // hostSet is a set of hosts of a lab.
 type hostSet struct{ a, b bool }
 
-// EngineRestart is the event of the modes whose server is behind the published port of a Docker Engine of root: see restart.
+// EngineRestart is the event of the modes whose server is behind the published port of a Docker Engine of root: see restart. They have
+// study.EndpointReplaced, too: see successor.
 const EngineRestart = "engine_restart"
 
-// cannotRestart is Cannot of these modes: why a variant that leaves out rules of the engine has not that event.
-func cannotRestart(w study.Workload, _ traffic.Spec, with map[string]string) string {
+// settingLiveRestore is the setting of these modes that decides whether containers live on while their engine restarts.
+const settingLiveRestore = "live_restore"
+
+func liveRestore() driver.OwnSetting {
+	return driver.OwnSetting{
+		SettingSpec: study.SettingSpec{Name: settingLiveRestore, Values: "on or off", Valid: func(v string) bool { return v == study.On || v == study.Off }},
+		Title:       "whether containers live on in engine_restart (--live-restore), or end and are started again",
+	}
+}
+
+// endsContainers reports whether the containers of a variant end in engine_restart.
+func endsContainers(with map[string]string) bool { return with[settingLiveRestore] == study.Off }
+
+// cannotRenew is Cannot of these modes: why a variant that leaves out rules of the engine has none of these events, and one whose agents or devices are
+// not as the engine makes them none in which it makes another container.
+func cannotRenew(w study.Workload, _ traffic.Spec, with map[string]string) string {
+	restart := w.Event == EngineRestart
+	if !restart && w.Event != study.EndpointReplaced {
+		return ""
+	}
 	for _, part := range []string{partDNAT, partChains} {
-		if w.Event == EngineRestart && with[part] == driver.Off {
+		switch {
+		case with[part] != driver.Off:
+		case restart:
 			return fmt.Sprintf("an engine that is restarted writes the rules again that %s: off leaves out", part)
+		default:
+			return fmt.Sprintf("the engine writes the rules again that %s: off leaves out, for the container that takes the place of another", part)
+		}
+	}
+	if restart && !endsContainers(with) {
+		return ""
+	}
+	if with[partCgroup] == driver.Off {
+		return "the engine starts the server that takes the place of another in the control groups that cgroup: off leaves out"
+	}
+	for _, name := range slices.Sorted(maps.Keys(with)) {
+		if slices.Contains(setting.Names(), name) {
+			return fmt.Sprintf("in the event %s the engine makes other devices, to which settings are not applied; leave out %s", w.Event, name)
 		}
 	}
 	return ""
@@ -87,7 +122,7 @@ func offered(all []mode) (out []driver.Mode) {
 			Limits: study.Ends{Client: !m.raw.Client, Server: !m.raw.Server}, Settings: setting.Names(), Own: m.own, Events: m.events, FanIn: m.fanIn, SetupTime: m.setupTime(), TimesSetup: true,
 		}
 		if slices.Contains(m.events, EngineRestart) {
-			o.Cannot = cannotRestart
+			o.Cannot = cannotRenew
 		}
 		if m.rootless {
 			o.Limits = study.Ends{}

@@ -32,7 +32,7 @@ func (p *path) moreContainers(ctx context.Context, s *side) error {
 	group.SetLimit(startsAtOnce)
 	for i := range n {
 		group.Go(func() error {
-			_, err := s.engine.Run(within, engine.ContainerSpec{Run: run, Part: "other", Name: engine.Name(run, label, "other", strconv.Itoa(i+1)), Network: spec.Name})
+			_, err := s.engine.Run(within, engine.ContainerSpec{Run: run, Part: "other", Name: engine.Name(run, label, "other", strconv.Itoa(i+1)), Network: spec.Name, Restart: p.endsWithEngine()})
 			return err
 		})
 	}

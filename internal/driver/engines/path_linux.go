@@ -27,7 +27,7 @@ type path struct {
 	boxes   boxes
 	without omissions
 	reach   reach
-	restart *restart // nil unless the server's engine can be restarted
+	restart *restart // nil unless the server's engine writes its rules again in an event
 }
 
 // newPath returns a path that has nothing yet.
@@ -35,9 +35,6 @@ func newPath(o labdriver.Order, config private.Config, parallel int, patience ti
 	p := &path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs, Clock: o.Clock}, hosts: hosts{config: config}, order: o.Order}
 	p.boxes = boxes{hosts: &p.hosts, order: o.Order}
 	p.without = omissions{Path: &p.Path, order: o.Order}
-	if config.LiveRestore {
-		p.restart = &restart{path: p}
-	}
 	p.reach = reach{spec: &p.Path, run: o.Lab.Claim.ID, parallel: parallel, patience: patience}
 	return p
 }
@@ -50,6 +47,9 @@ func (p *path) provision(ctx context.Context, m mode, o labdriver.Order, start f
 		return nil, err
 	}
 	p.a, p.b = hostOf(p.lab.A), hostOf(p.lab.B)
+	if p.restart != nil && p.restart.successor != nil {
+		p.b.Stack = p.restart.successor.outlive(p.b.ns)
+	}
 	if err = start(); err == nil {
 		err = m.build.build(ctx, p)
 	}
@@ -74,7 +74,7 @@ func (p *path) provision(ctx context.Context, m mode, o labdriver.Order, start f
 	})
 	made.Events = labdriver.Events(p.lab, made.Rules, made.Pairs)
 	if p.restart != nil {
-		made.Events, made.Lost = append(made.Events, p.restart.event()), p.restart.lost
+		made.Events, made.Lost = append(made.Events, p.restart.events()...), p.restart.lost
 	}
 	return made, nil
 }

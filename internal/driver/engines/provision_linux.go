@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
@@ -29,7 +30,7 @@ func (d Docker) Probe(ctx context.Context, o labdriver.Order) error {
 func (d Docker) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
 	m, err := modeFor("docker", dockerModes(), o.Order)
 	if err == nil {
-		err = cmp.Or(o.CheckPairs(), checkLimits(m, o.Order), checkParts(m, o.Order), checkGatewayOptions(m, o.Order))
+		err = cmp.Or(o.CheckPairs(), checkLimits(m, o.Order), checkParts(m, o.Order), checkGatewayOptions(m, o.Order), checkLiveRestore(o.Order))
 	}
 	if err != nil {
 		return nil, err
@@ -39,6 +40,7 @@ func (d Docker) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 		return nil, err
 	}
 	p := newPath(o, config, 0, cmp.Or(d.join, joinWait()))
+	p.renewable(m)
 	return p.provision(ctx, m, o, func() error {
 		err := errors.Join(p.forward(m.engines), p.defaultRoutes(m.engines), p.startDocker(ctx, m.engines))
 		if err == nil && d.ready != nil {
@@ -46,6 +48,14 @@ func (d Docker) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 		}
 		return err
 	})
+}
+
+// checkLiveRestore rejects the setting where it would decide nothing.
+func checkLiveRestore(o driver.Order) error {
+	if _, has := o.With[settingLiveRestore]; has && !slices.Contains(o.Events, EngineRestart) {
+		return &driver.Unsupported{Mode: o.Mode, Reason: fmt.Sprintf("%s decides what lives on in the event %s, which no workload has; leave it out", settingLiveRestore, EngineRestart)}
+	}
+	return nil
 }
 
 // checkLimits rejects limits on an endpoint that is not in a container.
@@ -81,6 +91,8 @@ func engineFor(ctx context.Context, m mode, o labdriver.Order) (private.Config, 
 		return config, &driver.Unsupported{Mode: o.Mode, Reason: "an engine with the firewall backend nftables cannot form a Swarm; leave out firewall: nftables"}
 	}
 	config.NoProxy = config.NoProxy || o.Without(partProxy)
-	config.LiveRestore = m.canRestart(o.Order, config.Sandboxed())
+	if m.has(EngineRestart, o.Order, config) {
+		config.LiveRestore, config.Restarts = !endsContainers(o.With), true
+	}
 	return config, checkRuntime(o.Order, config)
 }

@@ -4,40 +4,52 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
 
 	"tare/internal/driver"
+	"tare/internal/driver/containers"
 	"tare/internal/driver/firewall"
 	"tare/internal/driver/pathspec"
 	"tare/internal/engine"
+	"tare/internal/engine/private"
 	"tare/internal/linuxnet"
+	"tare/internal/study"
 )
 
-// restart is what a path has whose server's engine can be restarted while it carries traffic. An engine then writes its rules again, and
-// starts other proxies.
+// restart is what a path has whose server's engine writes its rules again and starts other proxies while it carries traffic: because it is
+// restarted, or because another container takes the place of one.
 type restart struct {
 	*path
-	proxies []*renewedProxies
+	restarts bool // one of the events is EngineRestart
+	proxies  []*renewedProxies
 	// Of the published ports: the table that counts what rules translate and what processes of the host accept, and how many connections
 	// these had accepted before the last restart, and when the engine answered again, which has written its rules then.
 	ports              []linuxnet.Published
 	table              string
 	accepted, answered map[uint16]uint64
-	old                int // the process id of the dockerd that was told to end and whose successor has not answered yet; 0 for none
+	successor          *successor // nil if the server's container lives on in all events
+	old                int        // the process id of the dockerd that was told to end and whose successor has not answered yet; 0 for none
 }
 
-// event is the event in which dockerd is restarted. Containers live on: with an engine that ends them, the endpoints would end too.
-func (r *restart) event() driver.Event {
+// events are those of the path.
+func (r *restart) events() (all []driver.Event) {
 	elsewhere := map[string]string{}
 	for _, w := range r.ports {
 		elsewhere[r.acceptedCounter(w.Port)] = dnatCounter(r.b, w.Port)
 	}
-	return driver.Event{
-		Name: EngineRestart, Elsewhere: elsewhere, Title: "the engine of the server's host is restarted, its containers live on",
-		State: r.state, Do: r.do, Happened: r.happened,
+	if r.restarts && r.config.LiveRestore {
+		all = append(all, driver.Event{
+			Name: EngineRestart, Elsewhere: elsewhere, Title: "the engine of the server's host is restarted, its containers live on",
+			State: r.state, Do: r.do, Happened: r.happened,
+		})
 	}
+	if r.successor != nil {
+		all = append(all, r.successor.events(elsewhere)...)
+	}
+	return all
 }
 
 // daemonPrefix begins the name of the counter of a dockerd.
@@ -112,32 +124,48 @@ func (r *restart) do(ctx context.Context) (undo func(context.Context) error, err
 				return err
 			}
 		}
-		var errs []error
-		err := r.readConnections(func(port uint16, accepted, _ uint64) {
-			i := slices.IndexFunc(r.proxies, func(p *renewedProxies) bool { return p.port == port })
-			if i >= 0 && accepted > r.accepted[port] {
-				errs = append(errs, r.proxies[i].renew())
-			}
-		})
-		return errors.Join(append(errs, err)...)
+		return r.renewUsed()
 	}
-	for _, p := range r.proxies {
-		if _, err := p.value(); err != nil {
-			return undo, err
-		}
-	}
-	if r.accepted, err = r.acceptedNow(); err != nil {
+	if err := r.remember(); err != nil {
 		return undo, err
 	}
-	pid, err := r.b.engine.DaemonPID()
-	if err != nil {
-		return undo, err
-	}
-	r.old = pid
-	if err := r.b.engine.Restart(); err != nil {
+	if err := r.begin(); err != nil {
 		return undo, err
 	}
 	return undo, r.over(ctx)
+}
+
+// begin tells dockerd to end and to be started again.
+func (r *restart) begin() error {
+	pid, err := r.b.engine.DaemonPID()
+	if err != nil {
+		return err
+	}
+	r.old = pid
+	return r.b.engine.Restart()
+}
+
+// remember reads what the proxies have used and accepted so far, before they end.
+func (r *restart) remember() (err error) {
+	for _, p := range r.proxies {
+		if _, err := p.value(); err != nil {
+			return err
+		}
+	}
+	r.accepted, err = r.acceptedNow()
+	return err
+}
+
+// renewUsed leaves out what the proxies have used that have accepted connections since.
+func (r *restart) renewUsed() error {
+	var errs []error
+	err := r.readConnections(func(port uint16, accepted, _ uint64) {
+		i := slices.IndexFunc(r.proxies, func(p *renewedProxies) bool { return p.port == port })
+		if i >= 0 && accepted > r.accepted[port] {
+			errs = append(errs, r.proxies[i].renew())
+		}
+	})
+	return errors.Join(append(errs, err)...)
 }
 
 // over waits until the engine has been restarted, and finds its proxies.
@@ -146,6 +174,12 @@ func (r *restart) over(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.old = 0
+	return r.renewed()
+}
+
+// renewed finds the proxies of an engine that has written its rules again.
+func (r *restart) renewed() (err error) {
 	if r.answered, err = r.acceptedNow(); err != nil {
 		return err
 	}
@@ -154,23 +188,39 @@ func (r *restart) over(ctx context.Context) error {
 			return err
 		}
 	}
-	r.old = 0
 	return nil
 }
 
 // happened checks that another dockerd runs, and every container as before.
 func (r *restart) happened(before, after driver.Counters) error {
-	daemon := pathspec.CounterName(r.b.At, "engine", daemonPrefix)
+	if err := r.otherDaemon(before, after); err != nil {
+		return err
+	}
 	for name := range before {
-		_, still := after[name]
-		is := strings.HasPrefix(name, daemon)
-		switch {
-		case is && still:
-			return fmt.Errorf("%s runs as before", name)
-		case !is && !still: // a counter is there in both
+		if _, still := after[name]; !still && !r.isDaemon(name) { // a counter is there in both
 			return fmt.Errorf("%s has ended, and with it the container", name)
 		}
 	}
+	return r.translate(before, after)
+}
+
+// isDaemon reports whether a counter is that of a dockerd.
+func (r *restart) isDaemon(name string) bool {
+	return strings.HasPrefix(name, pathspec.CounterName(r.b.At, "engine", daemonPrefix))
+}
+
+// otherDaemon checks that another dockerd runs.
+func (r *restart) otherDaemon(before, after driver.Counters) error {
+	for name := range before {
+		if _, still := after[name]; still && r.isDaemon(name) {
+			return fmt.Errorf("%s runs as before", name)
+		}
+	}
+	return nil
+}
+
+// translate checks that rules translated the connections, and few of them were accepted by processes of the host.
+func (r *restart) translate(before, after driver.Counters) error {
 	for _, w := range r.ports {
 		accepted, translated := r.acceptedCounter(w.Port), r.translatedCounter(w.Port)
 		all, of := after[accepted]-before[accepted], after[translated]-before[translated]
@@ -188,6 +238,9 @@ const mostAccepted = 10
 
 // lost says why the path can carry no further trial: the engine has not come back.
 func (r *restart) lost() error {
+	if x := r.successor; x != nil && x.ended {
+		return errServerEnded
+	}
 	if r.old == 0 {
 		return nil
 	}
@@ -252,6 +305,11 @@ func (r *restart) watchRenewed(x proxies, pids []int) {
 // translate. Each rule must be there nevertheless.
 func (t translation) watchRenewed(ctx context.Context, p *path) error {
 	n := t.count(firewall.CountingTable(p.lab.Spec.Claim.ID))
+	if p.restart.successor != nil { // whose address is not known yet
+		for i, w := range n.Ports {
+			n.Ports[i].To = netip.AddrPortFrom(netip.Addr{}, w.Port)
+		}
+	}
 	if err := n.Count(); err != nil {
 		return err
 	}
@@ -264,7 +322,7 @@ func (t translation) watchRenewed(ctx context.Context, p *path) error {
 		return err
 	}
 	return p.WatchRules(ctx, func(ctx context.Context, into driver.Counters) (missing string, err error) {
-		missing, err = t.read(ctx, driver.Counters{})
+		missing, err = p.restart.current(t).read(ctx, driver.Counters{})
 		if err != nil || missing != "" {
 			return missing, err
 		}
@@ -276,7 +334,46 @@ func (t translation) watchRenewed(ctx context.Context, p *path) error {
 	})
 }
 
-// canRestart reports whether the engine of the server's host can be restarted on a path of the mode that is ordered, and is to be.
-func (m mode) canRestart(o driver.Order, sandboxed bool) bool {
-	return slices.Contains(o.Events, EngineRestart) && slices.Contains(m.events, EngineRestart) && !sandboxed
+// current is a translation with the addresses that the servers have.
+func (r *restart) current(t translation) translation {
+	t.ports = slices.Clone(t.ports)
+	for i, w := range t.ports {
+		for _, b := range r.servers() {
+			if b.port == w.port {
+				t.ports[i].to = b.address
+			}
+		}
+	}
+	return t
 }
+
+// servers are the containers of the path on the server's host.
+func (r *restart) servers() (all []*box) {
+	for _, b := range r.boxes.all {
+		if b.side == r.b && b.role == containers.Server {
+			all = append(all, b)
+		}
+	}
+	return all
+}
+
+// has reports whether a path of the mode that is ordered has an event for which the mode is set up.
+func (m mode) has(event string, o driver.Order, c private.Config) bool {
+	return slices.Contains(o.Events, event) && slices.Contains(m.events, event) && !c.Sandboxed()
+}
+
+// renewable prepares a path of a mode for those of its events in which the engine writes its rules again.
+func (p *path) renewable(m mode) {
+	replaces := m.has(study.EndpointReplaced, p.order, p.config)
+	if !replaces && !p.config.Restarts {
+		return
+	}
+	p.restart = &restart{path: p, restarts: p.config.Restarts}
+	if replaces || p.endsWithEngine() {
+		p.restart.successor = &successor{restart: p.restart, replaces: replaces}
+		p.boxes.adapt = p.restart.successor.adapt
+	}
+}
+
+// endsWithEngine reports whether the containers end when the engine is restarted, and start again with it.
+func (p *path) endsWithEngine() bool { return p.config.Restarts && !p.config.LiveRestore }

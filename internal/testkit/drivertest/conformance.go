@@ -63,9 +63,8 @@ func (s *Setup) Conforms(t *testing.T, m driver.Mode, skipped ...string) {
 	s.CheckGolden(t, m.ID)
 	s.CheckProbe(t)
 	if in, own := s.Path.Internal.(interface{ Lab() *lab.Lab }); own && !in.Lab().Split() {
-		for _, event := range []string{labdriver.LinkDown, driver.RouteChange, driver.LinkLost, study.EndpointReplaced} {
-			single := event == study.EndpointReplaced && len(s.Path.Pairs) == 1
-			if _, err := s.Path.EventNamed(event); err != nil && slices.Contains(m.Events, event) && !single {
+		for _, event := range []string{labdriver.LinkDown, driver.RouteChange, driver.LinkLost} {
+			if _, err := s.Path.EventNamed(event); err != nil && slices.Contains(m.Events, event) {
 				t.Errorf("the mode has an event that its path lacks: %v", err)
 			}
 		}

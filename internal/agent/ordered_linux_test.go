@@ -7,12 +7,14 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"tare/internal/agent"
 	"tare/internal/testkit/must"
+	"tare/internal/traffic"
 )
 
 // firstProcess starts the first process of a container with a directory for orders. It ends with the test.
@@ -45,6 +47,10 @@ func TestOrderedSuccessor(t *testing.T) {
 	client, first := begin(t), begin(t)
 	p := long(params("http"))
 	p.ResponseSize, p.KeepAlive, p.Duration = 100, "on", 5*time.Minute
+	p.TransactionRate, p.Event, p.Progress = 100, "endpoint_replaced", traffic.MinProgressInterval
+	answered := make(chan struct{})
+	once := sync.OnceFunc(func() { close(answered) })
+	client.Watch(func(traffic.Progress) { once() })
 	ordered := agent.Ordered{Dir: t.TempDir(), Within: time.Minute, ExitReason: func() string { return "its process has ended" }, Kill: func(context.Context) error { return nil }}
 
 	trial := must.Get(agent.Begin(t.Context(), client, first, p, p))(t)
@@ -58,6 +64,7 @@ func TestOrderedSuccessor(t *testing.T) {
 	soon, cancel := context.WithCancel(t.Context())
 	cancel()
 	must.Fail(t, next.Await(soon), "wait for the server that takes the place of another: context canceled")
+	<-answered
 	must.Do(t, trial.Replace(t.Context()))
 	hold := firstProcess(t, ordered.Dir)
 	must.Do(t, next.Await(t.Context()))

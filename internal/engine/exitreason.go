@@ -111,10 +111,7 @@ func (c *Container) death(ctx context.Context, d time.Duration) string {
 	case err != nil:
 		return c.lost(ctx, err)
 	case c.outOfMemory(ctx, d, s.OOM && !s.Running):
-		if c.Limit.Memory == 0 {
-			return "killed: its machine is out of memory"
-		}
-		return fmt.Sprintf("killed: out of memory (limit %s)", c.Limit.Memory)
+		return c.OutOfMemory()
 	case s.Running:
 		return ""
 	case s.ExitCode == killed:
@@ -123,6 +120,14 @@ func (c *Container) death(ctx context.Context, d time.Duration) string {
 		return fmt.Sprintf("its container exited with status %d: %s", s.ExitCode, s.Error)
 	}
 	return fmt.Sprintf("its container exited with status %d", s.ExitCode)
+}
+
+// OutOfMemory says that the kernel killed a process of the container because memory ran out.
+func (c *Container) OutOfMemory() string {
+	if c.Limit.Memory == 0 {
+		return "killed: its machine is out of memory"
+	}
+	return fmt.Sprintf("killed: out of memory (limit %s)", c.Limit.Memory)
 }
 
 // outOfMemory checks for the event that a process of the container was killed within the last d. An

@@ -211,6 +211,32 @@ func (p *Engine) Processes(c *engine.Container) (pids []int, err error) {
 	return pids, nil
 }
 
+// memoryKills reads how many processes of a container the kernel has killed because memory ran out. there is false if the container has no
+// control group that tells.
+func (p *Engine) memoryKills(c *engine.Container) (n uint64, there bool) {
+	all, err := Hierarchies()
+	if err != nil {
+		return 0, false
+	}
+	for _, h := range all {
+		for _, file := range []string{"memory.oom_control", "memory.events"} { // of version 1, and 2
+			text, err := os.ReadFile(filepath.Join(h, p.cgroup, p.groups+c.ID, file))
+			if err != nil {
+				continue
+			}
+			for line := range strings.Lines(string(text)) {
+				name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+				if name != "oom_kill" {
+					continue
+				}
+				n, err := strconv.ParseUint(value, 10, 64)
+				return n, err == nil
+			}
+		}
+	}
+	return 0, false
+}
+
 // ShareSandbox is ShareCPU for a container in a sandbox of gVisor, whose agents are not processes of
 // this machine: it moves all processes of the sandbox, and what they start later is started there.
 func (p *Engine) ShareSandbox(c *engine.Container) error {

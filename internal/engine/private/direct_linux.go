@@ -28,6 +28,9 @@ const runtimeRoot = execRoot + "/runtime-runc/moby"
 func directKillTimeout() time.Duration { return timelimit.Scaled(4 * time.Second) }
 func causeTimeout() time.Duration      { return timelimit.Scaled(2 * time.Second) }
 
+// causePoll is the time between two questions to an engine that does not know yet that a container has ended.
+const causePoll = 20 * time.Millisecond
+
 // Direct starts agents in a container of an engine with Config.LiveRestore by runc alone, which also starts the processes of docker exec: in the same
 // namespaces and control groups, with the same capabilities and filters of system calls. Their stdio does not pass through dockerd, with which that of
 // docker exec ends.
@@ -41,6 +44,7 @@ func (d Direct) Launch(_ context.Context, args ...string) (transport.Conn, error
 	a := &directAgent{in: d, token: rand.Text(), at: time.Now(), ended: make(chan struct{})}
 	a.Process = d.command("agent", []string{transport.Environment, agent.TokenVariable + "=" + a.token}, args...)
 	a.Stdin, a.Stdout = true, true
+	a.kills, _ = d.Engine.memoryKills(d.Container)
 	if err := a.Start(d.start); err != nil {
 		return nil, err
 	}
@@ -68,6 +72,7 @@ type directAgent struct {
 	in     Direct
 	token  string
 	at     time.Time
+	kills  uint64        // of processes of the container that ran out of memory, before this one started
 	ended  chan struct{} // closed when reason is set
 	reason string
 }
@@ -75,15 +80,29 @@ type directAgent struct {
 // waitForReason finds out how the agent has ended.
 func (a *directAgent) waitForReason() {
 	<-a.Done()
+	defer close(a.ended)
+	killed := a.Cmd.ProcessState.ExitCode() == killedStatus
+	kills, there := a.in.Engine.memoryKills(a.in.Container)
+	if killed && kills > a.kills {
+		a.reason = a.in.Container.OutOfMemory() // the kernel has counted it, and the engine may not have heard of it
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), causeTimeout())
 	defer cancel()
-	if a.reason = a.in.Container.Cause(ctx, time.Since(a.at)); a.reason == "" {
-		a.reason = a.Process.ExitReason()
-		if a.Cmd.ProcessState.ExitCode() == killedStatus {
-			a.reason = "killed by a signal"
+	for {
+		a.reason = a.in.Container.Cause(ctx, time.Since(a.at))
+		if a.reason != "" || !killed || there || ctx.Err() != nil {
+			break
 		}
+		time.Sleep(causePoll) // without its control group the container has ended, which the engine is about to know
 	}
-	close(a.ended)
+	switch {
+	case a.reason != "":
+	case killed:
+		a.reason = "killed by a signal"
+	default:
+		a.reason = a.Process.ExitReason()
+	}
 }
 
 // ExitReason returns how the agent has ended, "" while it runs.

@@ -114,6 +114,26 @@ func TestDirectAgentEnds(t *testing.T) {
 	must.Fail(t, err, "start agent in a/gone", "its container was removed")
 }
 
+// A process that runc started alone and that ran out of memory says so, at once and each time, and what was killed after it does not.
+func TestDirectOutOfMemory(t *testing.T) {
+	b := restartable(t)
+	b.Binary = "/proc/self/exe" // which can use too much memory
+	spec := b.Spec("server")
+	spec.Limit.Memory = 64 << 20
+	direct := private.Direct{Engine: b.Engine, Container: b.Container(t, spec)}
+	for range 2 {
+		conn := must.Get(direct.Launch(t.Context(), memoryHog))(t)
+		eventually(t, "the end for lack of memory", func() bool { return conn.ExitReason() != "" })
+		must.Equal(t, "killed: out of memory (limit 64MiB)", conn.ExitReason())
+		must.Do(t, conn.Close(t.Context()))
+	}
+	a := must.Get(agent.Start(t.Context(), direct, b.ID, "a/after"))(t)
+	must.Do(t, syscall.Kill(must.Get(strconv.Atoi(agentOf(t, "a/after")))(t), syscall.SIGKILL))
+	eventually(t, "the end of the agent", func() bool { return a.Err() != nil })
+	must.Fail(t, a.Err(), "killed by a signal")
+	must.Do(t, a.Close())
+}
+
 func cmdline(pid int) string {
 	text, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline")) // of one that has ended
 	return string(text)

@@ -52,14 +52,18 @@ type probeListener struct {
 
 // probeResult is what arrived at a port until it was closed.
 type probeResult struct {
-	refused int   // connections and datagrams without the token
-	err     error // nil if a probe was answered
+	refused     int   // connections and datagrams without the token
+	intercepted bool  // the last probe came from a proxy in this network namespace; only if that was asked
+	err         error // nil if a probe was answered
 }
 
 // reply returns the reply to the request for the result.
 func (r probeResult) reply(id uint64) wire.Reply {
 	reply := errorReply(id, r.err)
 	reply.Refused = r.refused
+	if r.intercepted {
+		reply.Probe = &wire.Probe{Intercepted: true}
+	}
 	return reply
 }
 
@@ -109,7 +113,17 @@ func openProbePort(ctx context.Context, k *wire.Probe) (port uint16, answer func
 	if err != nil {
 		return 0, nil, err
 	}
-	return gate.Port(), func() probeResult { return answerTCPProbes(ctx, gate, respond) }, nil
+	if !k.FindProxy {
+		return gate.Port(), func() probeResult { return answerTCPProbes(ctx, gate, respond) }, nil
+	}
+	var found lastProxy
+	return gate.Port(), func() probeResult {
+		r := answerTCPProbes(ctx, gate, found.looking(respond))
+		if r.intercepted = found.intercepted; r.err == nil {
+			r.err = found.err
+		}
+		return r
+	}, nil
 }
 
 // closeAtEnd closes a port when the context ends, which ends a wait on it. The function that it
@@ -143,6 +157,27 @@ func unlessAnswered(ctx context.Context, answered bool) error {
 // responder answers a connection, if it is a probe.
 type responder func(ctx context.Context, conn admission.Stream) (ours, answered bool)
 
+// lastProxy is whether the last connection that was answered came from a proxy in this network namespace.
+type lastProxy struct {
+	mu          sync.Mutex
+	intercepted bool
+	err         error // why that is unknown
+}
+
+// looking returns a responder that first looks where a connection comes from, while both of its ends are open.
+func (l *lastProxy) looking(respond responder) responder {
+	return func(ctx context.Context, conn admission.Stream) (ours, answered bool) {
+		from := unmapIPv4(conn.Peer())
+		here, err := otherEndHere(func(local, _ netip.AddrPort) bool { return local == from })
+		if ours, answered = respond(ctx, conn); answered {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.intercepted, l.err = here, err
+		}
+		return ours, answered
+	}
+}
+
 // answerTCPProbes answers probes until the context ends.
 func answerTCPProbes(ctx context.Context, gate *admission.Gate, respond responder) probeResult {
 	var answered atomic.Bool
@@ -163,7 +198,7 @@ func answerTCPProbes(ctx context.Context, gate *admission.Gate, respond responde
 			continue
 		}
 		if err != nil {
-			return probeResult{gate.Refused, err}
+			return probeResult{refused: gate.Refused, err: err}
 		}
 		slots <- struct{}{}
 		open.Go(func() {
@@ -179,7 +214,7 @@ func answerTCPProbes(ctx context.Context, gate *admission.Gate, respond responde
 	}
 	gate.Finish()
 	open.Wait()
-	return probeResult{gate.Refused + int(strange.Load()), unlessAnswered(ctx, answered.Load())}
+	return probeResult{refused: gate.Refused + int(strange.Load()), err: unlessAnswered(ctx, answered.Load())}
 }
 
 // answerTCPProbe answers one connection and waits for the client to close it first, so that this
@@ -211,10 +246,10 @@ func answerUDPProbes(ctx context.Context, conn net.PacketConn, token string) pro
 	for answered := false; ; {
 		n, from, err := conn.ReadFrom(buf)
 		if err != nil && ctx.Err() != nil {
-			return probeResult{refused, unlessAnswered(ctx, answered)}
+			return probeResult{refused: refused, err: unlessAnswered(ctx, answered)}
 		}
 		if err != nil {
-			return probeResult{refused, err}
+			return probeResult{refused: refused, err: err}
 		}
 		if subtle.ConstantTimeCompare(bytes.TrimSpace(buf[:n]), []byte(token)) != 1 {
 			refused++
@@ -292,7 +327,20 @@ func probeOnce(ctx context.Context, k *wire.Probe, patience time.Duration) error
 		return err
 	}
 	k.Local, k.Seen = conn.LocalAddr().String(), strings.TrimSpace(line)
+	if k.FindProxy && k.Network == "tcp" {
+		return findProxy(conn, k)
+	}
 	return nil
+}
+
+// findProxy finds out, while a connection is open, whether it leads to a proxy in this network namespace.
+func findProxy(conn net.Conn, k *wire.Probe) error {
+	own, err := netip.ParseAddrPort(conn.LocalAddr().String())
+	if err == nil {
+		own = unmapIPv4(own)
+		k.Intercepted, err = otherEndHere(func(_, remote netip.AddrPort) bool { return remote == own })
+	}
+	return err
 }
 
 func dialProbe(ctx context.Context, k *wire.Probe) (net.Conn, error) {
@@ -322,7 +370,13 @@ type Reachability struct {
 	Forwarded  []string // of a probe over http: the addresses in X-Forwarded-For at the server
 	Refused    int
 	Arrived    bool
+	// Intercepted is set by FindProxies.
+	Intercepted Intercepted
 }
+
+// Intercepted is at which ends a connection over TCP leads to a proxy in the network namespace of the endpoint itself, such as the
+// sidecar of a service mesh, which opens one of its own.
+type Intercepted struct{ Client, Server bool }
 
 // ListenError is the error that the server of a probe could not open its port.
 type ListenError struct{ Err error }
@@ -340,6 +394,11 @@ func (m Reachability) SameConnection() bool { return m.From.Port() == m.Seen.Por
 // on is 0, the client dials the port that the server got.
 func CheckReachability(ctx context.Context, client, server *Client, network string, listen, dial netip.AddrPort, wait time.Duration) (Reachability, error) {
 	return checkProbe(ctx, client, server, wire.Probe{Network: network}, listen, dial, wait)
+}
+
+// FindProxies is CheckReachability over tcp that also finds at which ends a proxy intercepts the connection.
+func FindProxies(ctx context.Context, client, server *Client, listen, dial netip.AddrPort, wait time.Duration) (Reachability, error) {
+	return checkProbe(ctx, client, server, wire.Probe{Network: "tcp", FindProxy: true}, listen, dial, wait)
 }
 
 // CheckForwarded is CheckReachability by a request of HTTP/1.1 that names a host, through a proxy at the address that
@@ -388,6 +447,7 @@ func checkProbe(ctx context.Context, client, server *Client, k wire.Probe, liste
 		m.Seen, err = netip.ParseAddrPort(seen.Probe.Seen)
 	}
 	m.From, m.Seen = unmapIPv4(m.From), unmapIPv4(m.Seen)
+	m.Intercepted = Intercepted{Client: seen.Probe.Intercepted, Server: closed.Probe != nil && closed.Probe.Intercepted}
 	for one := range strings.SplitSeq(seen.Probe.Forwarded, ",") {
 		if one = strings.TrimSpace(one); one != "" {
 			m.Forwarded = append(m.Forwarded, one)

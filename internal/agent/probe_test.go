@@ -35,6 +35,18 @@ func TestCheckReachability(t *testing.T) {
 	}
 }
 
+// A connection within one network namespace has both ends there, whichever of the two looks, as one that is led to a proxy there has.
+func TestFindProxies(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux has network namespaces")
+	}
+	at := netip.MustParseAddrPort(local)
+	m := must.Get(agent.FindProxies(t.Context(), begin(t), begin(t), at, at, timelimit.Scaled(5*time.Second)))(t)
+	must.Equal(t, agent.Intercepted{Client: true, Server: true}, m.Intercepted)
+	m = must.Get(agent.CheckReachability(t.Context(), begin(t), begin(t), "tcp", at, at, timelimit.Scaled(5*time.Second)))(t)
+	must.EqualFor(t, "not asked", agent.Intercepted{}, m.Intercepted)
+}
+
 // If nothing listens, both sides give up and report it, and the port is free again.
 func TestProbeWithoutListener(t *testing.T) {
 	t.Parallel()

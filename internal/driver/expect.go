@@ -56,6 +56,9 @@ const (
 	// SharedConnections: packets that open a connection that serves several requests: fewer than
 	// half as many as requests, besides the first ones of each flow.
 	SharedConnections
+	// TCPAtLeast: bytes both ways on a device that connections over TCP pass, and datagrams do not: a sandbox's loopback, over which
+	// connections are led to a proxy in it.
+	TCPAtLeast
 )
 
 // String returns the word for the expectation in results; docs/proof.md explains each.
@@ -107,6 +110,8 @@ func (e Expect) String() string {
 		return "a connection a request"
 	case SharedConnections:
 		return "shared connections"
+	case TCPAtLeast:
+		return "TCP at least"
 	}
 	return fmt.Sprintf("expectation %d", int(e))
 }
@@ -189,6 +194,16 @@ func addSaturating(a, b uint64) uint64 {
 		return math.MaxUint64
 	}
 	return a + b
+}
+
+// overTCP picks nothing of datagrams.
+func overTCP(pick func(Carried) Flow) func(Carried) Flow {
+	return func(c Carried) Flow {
+		if f := pick(c); !f.Datagrams {
+			return f
+		}
+		return Flow{}
+	}
 }
 
 func forward(c Carried) Flow { return c.Forward }
@@ -302,6 +317,8 @@ func (e Expect) bounds(carried []Carried) (lo, hi uint64) {
 		return minPayload(carried, reverse), math.MaxUint64
 	case BothAtLeast:
 		return minPayload(carried, forward) + minPayload(carried, reverse), math.MaxUint64
+	case TCPAtLeast:
+		return minPayload(carried, overTCP(forward)) + minPayload(carried, overTCP(reverse)), math.MaxUint64
 	case ForwardPayload:
 		return payloadBounds(carried, forward)
 	case ReversePayload:

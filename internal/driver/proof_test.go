@@ -359,6 +359,8 @@ func TestSettingRules(t *testing.T) {
 		{Rule{Expect: ForwardStream, Size: 1000}, stream, 1048},
 		{Rule{Expect: ForwardStream, Size: 1000}, requests, 100},
 		{Rule{Expect: ForwardStream, Size: 1000}, datagrams, 0},
+		{Rule{Expect: TCPAtLeast}, requests, minBytes(requests)},
+		{Rule{Expect: TCPAtLeast}, datagrams, 0},
 		{Rule{Expect: ReversePackets, Size: 1000}, stream, 0},
 		{Rule{Expect: ReverseStream, Size: 1000}, stream, 0},
 		{Rule{Expect: BothPackets, Size: 1000}, stream, 1048},

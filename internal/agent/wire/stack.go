@@ -35,6 +35,10 @@ type Probe struct {
 	// Host is what a request of http names as its host, and Forwarded the X-Forwarded-For that the listening agent saw.
 	Host      string `json:"host,omitempty"`
 	Forwarded string `json:"forwarded,omitempty"`
+	// FindProxy asks an agent whether its end of the connection over TCP leads to a proxy in its own network namespace, and
+	// Intercepted is its answer.
+	FindProxy   bool `json:"find_proxy,omitempty"`
+	Intercepted bool `json:"intercepted,omitempty"`
 }
 
 // Sought is when a search was answered, since its first attempt. Of OpLapsed, Connected is when the first attempt began after all that were

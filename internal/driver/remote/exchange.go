@@ -46,6 +46,8 @@ type Exchange struct {
 	Client, Server *Endpoint
 	Listen, Dial   netip.AddrPort
 	Want           Connectivity
+	// Intercepted is at which ends proxies intercept connections over TCP, which then replaces Want for these.
+	Intercepted agent.Intercepted
 }
 
 // Connectivity is what may be between two endpoints.
@@ -112,7 +114,7 @@ func (p *Path) CheckExchange(ctx context.Context, x Exchange) error {
 // checkAtSnapshots repeats an exchange over TCP at every snapshot, and requires its result,
 // unless any will do.
 func (p *Path) checkAtSnapshots(x Exchange) {
-	if p.exchanges = append(p.exchanges, x); len(p.exchanges) > 1 || x.Want == AnyConnectivity {
+	if p.exchanges = append(p.exchanges, x); len(p.exchanges) > 1 || x.Want == AnyConnectivity && !x.intercepted() {
 		return
 	}
 	counter := pathspec.CounterName(p.B.At, "connections", "unlike")
@@ -188,14 +190,29 @@ func (p *Path) ConnectionStep(kind, label string) pathspec.Step {
 // exchange runs an exchange, and repeats it if its result is unexpected.
 func (p *Path) exchange(ctx context.Context, x Exchange, network string, wait time.Duration) (fits bool, met agent.Reachability, err error) {
 	for range exchangeAttempts {
-		met, err = agent.CheckReachability(ctx, x.Client.Agent, x.Server.Agent, network, x.Listen, x.Dial, wait)
+		if network == "tcp" && x.intercepted() {
+			met, err = agent.FindProxies(ctx, x.Client.Agent, x.Server.Agent, x.Listen, x.Dial, wait)
+		} else {
+			met, err = agent.CheckReachability(ctx, x.Client.Agent, x.Server.Agent, network, x.Listen, x.Dial, wait)
+		}
 		p.foreign.Add(int64(met.Refused))
 		if err != nil {
 			return false, met, err
 		}
-		if x.Want == AnyConnectivity || met.SameConnection() == (x.Want == OneConnection) {
+		if x.fits(network, met) {
 			return true, met, nil
 		}
 	}
 	return false, met, nil
+}
+
+// intercepted reports whether proxies intercept connections over TCP at any end.
+func (x Exchange) intercepted() bool { return x.Intercepted != agent.Intercepted{} }
+
+// fits reports whether an exchange shows what is expected.
+func (x Exchange) fits(network string, met agent.Reachability) bool {
+	if network == "tcp" && x.intercepted() {
+		return met.Intercepted == x.Intercepted
+	}
+	return x.Want == AnyConnectivity || met.SameConnection() == (x.Want == OneConnection)
 }

@@ -247,25 +247,3 @@ func proxyFacts(data map[string]string) []result.Fact {
 	}
 	return out
 }
-
-// Injected lists the containers of a pod that were added to it, by name and image: by an admission
-// webhook or policy, such as the sidecar of a service mesh.
-func (p *Pod) Injected(ctx context.Context) ([]string, error) {
-	var now api.Pod
-	if err := p.cluster.get(ctx, in(core, p.Namespace, "pods", p.Name), nil, &now); err != nil {
-		return nil, p.cluster.fail(err, "look at pod %s", p.Name)
-	}
-	var out []string
-	add := func(name, image string) {
-		if name != container {
-			out = append(out, fmt.Sprintf("%s (%s)", text(name), text(image)))
-		}
-	}
-	for _, k := range slices.Concat(now.Spec.InitContainers, now.Spec.Containers) {
-		add(k.Name, k.Image)
-	}
-	for _, k := range now.Spec.EphemeralContainers {
-		add(k.Name, k.Image)
-	}
-	return out, nil
-}

@@ -33,6 +33,8 @@ type PodSpec struct {
 	Limit       study.Limit
 	// RuntimeClass is the name of the runtime class, empty for the cluster's default.
 	RuntimeClass string
+	// NoSidecars asks the injectors of service meshes to add nothing to the pod.
+	NoSidecars bool
 	// Network is an additional network of the pod, nil for none.
 	Network *Network
 	// Answer is the address at which its first process answers one request of agent.Seek, with the token; empty for none.
@@ -63,11 +65,17 @@ func (c *Cluster) Create(ctx context.Context, spec PodSpec) error {
 	return err
 }
 
-func (c *Cluster) create(ctx context.Context, spec PodSpec) (*Pod, error) {
+// pod returns a pod that is not created yet.
+func (c *Cluster) pod(spec PodSpec) *Pod {
 	p := &Pod{PodSpec: spec, cluster: c, program: Program}
 	if c.inject {
 		p.program = injectedProgram
 	}
+	return p
+}
+
+func (c *Cluster) create(ctx context.Context, spec PodSpec) (*Pod, error) {
+	p := c.pod(spec)
 	if err := p.create(ctx); err != nil {
 		return nil, c.fail(err, "create pod %s in namespace %s", spec.Name, spec.Namespace)
 	}
@@ -118,10 +126,7 @@ func ptr[T any](v T) *T { return &v }
 // manifest returns the pod in the form of the API. It meets the Pod Security level Restricted,
 // except for the host network.
 func (p *Pod) manifest(image string) api.Pod {
-	l := labels(p.Run, p.Part)
-	for name, value := range p.Labels {
-		l[name] = value
-	}
+	l, annotations := p.metadata()
 	arguments := agent.PauseArguments(p.Run, p.Name)
 	if p.Answer != "" {
 		arguments = agent.AnsweringArguments(p.Run, p.Name, p.Answer, p.Token)
@@ -147,7 +152,7 @@ func (p *Pod) manifest(image string) api.Pod {
 		class = &p.RuntimeClass
 	}
 	return api.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace, Labels: l, Annotations: p.Network.annotations()},
+		ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace, Labels: l, Annotations: annotations},
 		Spec: api.PodSpec{
 			RuntimeClassName: class,
 			HostNetwork:      p.HostNetwork, RestartPolicy: api.RestartPolicyNever,

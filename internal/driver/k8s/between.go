@@ -105,9 +105,7 @@ func (p *path) carryBetween(ctx context.Context, from, to *endpoint, translated 
 	if err != nil {
 		return nil, err
 	}
-	if to6 := p.reached.ipv6Of(to, p.b); to6.IsValid() {
-		p.reached.checkIPv6Device(ctx, p.a, addressOf(to, p.b), to6)
-	}
+	p.checkIPv6(ctx, to)
 	source := addressOf(from, p.a)
 	if from.pod == nil {
 		// A node sends into a tunnel with the address of the tunnel's device.
@@ -115,7 +113,7 @@ func (p *path) carryBetween(ctx context.Context, from, to *endpoint, translated 
 			return nil, err
 		}
 	}
-	if p.reached.seen.IsValid() {
+	if to.pod == nil && p.reached.seen.IsValid() {
 		source = p.reached.seen
 	}
 	far, err := leave(ctx, p.b, p.a.Address, source)
@@ -129,6 +127,13 @@ func (p *path) carryBetween(ctx context.Context, from, to *endpoint, translated 
 	p.AddFacts(result.Fact{Name: "between the nodes", Value: text})
 	out := p.mustLeave(p.a, near, far, driver.ForwardAtLeast, driver.ReverseAtLeast)
 	return append(out, pathspec.Reversed(p.mustLeave(p.b, far, near, driver.ReverseAtLeast, driver.ForwardAtLeast))...), nil
+}
+
+// checkIPv6 leaves IPv6 out, before a pair is added, if it does not take the way of IPv4 to a server on the other node.
+func (p *path) checkIPv6(ctx context.Context, to *endpoint) {
+	if to6 := p.reached.ipv6Of(to, p.b); to6.IsValid() && p.a != p.b && p.a.Monitor != nil {
+		p.reached.checkIPv6Device(ctx, p.a, addressOf(to, p.b), to6)
+	}
 }
 
 // forwarded adds the rules for a path to the other node that leads back to a pod on the client's

@@ -157,9 +157,11 @@ func (p *path) throughController(ctx context.Context, by controller) error {
 		}
 		steps := [2][]pathspec.Step{}
 		for i, e := range ends {
-			if steps[i], err = p.mustReachProxy(ctx, pair, e); err != nil {
+			plug, err := p.carryProxied(ctx, pair, e)
+			if err != nil {
 				return err
 			}
+			steps[i] = e.steps(plug)
 		}
 		if pair == 1 {
 			proxy := pathspec.ProvenBy(pathspec.RuleStep(p.b.Place, "proxy", by.name), p.b.At+"/server")
@@ -176,28 +178,6 @@ func (p *path) throughController(ctx context.Context, by controller) error {
 		p.served = append(p.served, served{client: from, server: to, service: s, host: hosts[0]})
 		return p.reached.checkForwarded(ctx, pair, by.name, hosts[0], from, to, way)
 	}, wanted{host: p.a, client: true}, wanted{host: p.b})
-}
-
-// mustReachProxy requires that the devices of a pod carry what it sends, and of what it receives the payload: that is in
-// packets of the proxy. It returns the steps from the pod towards its node.
-func (p *path) mustReachProxy(ctx context.Context, pair int, e *endpoint) ([]pathspec.Step, error) {
-	plug, err := p.read.FindAttachment(ctx, &e.Endpoint)
-	if err != nil {
-		return nil, err
-	}
-	own, other := driver.Forward, driver.ReverseAtLeast
-	if !e.Client {
-		own, other = driver.Reverse, driver.ForwardAtLeast
-	}
-	eth := device(e.Link)
-	p.ReadDevice(e.Place, eth)
-	p.AddRules(
-		driver.Rule{Counter: eth.Counter(e.Place, "tx_bytes"), Expect: own, Pair: pair, OfClient: e.Client},
-		driver.Rule{Counter: eth.Counter(e.Place, "rx_bytes"), Expect: other, Pair: pair, OfClient: e.Client})
-	if plug.IsVeth {
-		p.read.HostEndMustCarry(pair, &e.Endpoint, plug, other, own)
-	}
-	return e.steps(plug), nil
 }
 
 // newRoute creates what makes a controller lead requests for a host to a service.

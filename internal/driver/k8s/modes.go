@@ -50,11 +50,12 @@ func (p *path) nodes(ctx context.Context) error {
 // podToPod: a pod to another on the other node, or on the same.
 func (p *path) podToPod(ctx context.Context) error {
 	return p.eachPair(ctx, func(pair int, ends []*endpoint) error {
-		if err := p.carry(ctx, pair, ends[0], ends[1], nil); err != nil {
+		p.checkIPv6(ctx, ends[1])
+		if err := p.reached.addPair(ctx, pair, ends[0], ends[1], ends[1].reach().throughSidecars()); err != nil {
 			return err
 		}
 		p.served = append(p.served, served{client: ends[0], server: ends[1]})
-		return p.reached.addPair(ctx, pair, ends[0], ends[1], ends[1].reach())
+		return p.carry(ctx, pair, ends[0], ends[1], nil)
 	}, wanted{host: p.a, client: true}, wanted{host: p.b})
 }
 
@@ -81,23 +82,22 @@ func (p *path) service(ctx context.Context) error {
 
 // throughService adds a pair whose client reaches the server by the service.
 func (p *path) throughService(ctx context.Context, pair int, client, server *endpoint, s *kube.Service) error {
-	if err := p.carry(ctx, pair, client, server, []pathspec.Step{p.read.ConnectionStep("service", "ClusterIP")}); err != nil {
+	p.checkIPv6(ctx, server)
+	if err := p.reached.addPair(ctx, pair, client, server, server.reach().through(s.Addresses, pathspec.FirstPort).throughSidecars()); err != nil {
 		return err
 	}
 	p.served = append(p.served, served{client: client, server: server, service: s})
-	return p.reached.addPair(ctx, pair, client, server, server.reach().through(s.Addresses, pathspec.FirstPort))
+	return p.carry(ctx, pair, client, server, []pathspec.Step{p.read.ConnectionStep("service", "ClusterIP")})
 }
 
 // podToNode: a pod to a process on the other node.
 func (p *path) podToNode(ctx context.Context) error {
 	return p.eachPair(ctx, func(pair int, ends []*endpoint) error {
 		to := p.process(p.b, false, pair)
-		if to6 := p.reached.ipv6Of(to, p.b); to6.IsValid() {
-			p.reached.checkIPv6Device(ctx, p.a, p.b.Address, to6)
-		}
+		p.checkIPv6(ctx, to)
 		// Many networks translate what leaves the pods for another address. Whether replies pass
 		// the tunnel is known only when the server has seen the client.
-		if err := p.reached.addPair(ctx, pair, ends[0], to, p.atNode(p.b)); err != nil {
+		if err := p.reached.addPair(ctx, pair, ends[0], to, p.atNode(p.b).throughSidecars()); err != nil {
 			return err
 		}
 		return p.carry(ctx, pair, ends[0], to, nil)
@@ -108,11 +108,12 @@ func (p *path) podToNode(ctx context.Context) error {
 func (p *path) nodeToPod(ctx context.Context) error {
 	return p.eachPair(ctx, func(pair int, ends []*endpoint) error {
 		from := p.process(p.a, true, pair)
-		if err := p.carry(ctx, pair, from, ends[0], nil); err != nil {
+		p.checkIPv6(ctx, ends[0])
+		if err := p.reached.addPair(ctx, pair, from, ends[0], ends[0].reach().translated().throughSidecars()); err != nil {
 			return err
 		}
 		p.served = append(p.served, served{client: from, server: ends[0]})
-		return p.reached.addPair(ctx, pair, from, ends[0], ends[0].reach().translated())
+		return p.carry(ctx, pair, from, ends[0], nil)
 	}, wanted{host: p.b})
 }
 
@@ -191,7 +192,12 @@ func (p *path) carry(ctx context.Context, pair int, from, to *endpoint, service 
 			continue
 		}
 		var err error
-		if plugs[i], err = p.read.MustCarry(ctx, &e.Endpoint, pair, false); err != nil {
+		if from.intercepted || to.intercepted {
+			plugs[i], err = p.carryProxied(ctx, pair, e)
+		} else {
+			plugs[i], err = p.read.MustCarry(ctx, &e.Endpoint, pair, false)
+		}
+		if err != nil {
 			return err
 		}
 	}

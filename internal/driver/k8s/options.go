@@ -19,6 +19,7 @@ const (
 	OptionPolicies     = "policies"     // number of network policies that select the pods
 	OptionServices     = "services"     // number of services without traffic that exist beside the mode
 	OptionRuntimeClass = "runtimeClass" // of the pods
+	OptionSidecars     = "sidecars"     // of the pods: off
 )
 
 // EndpointOther is the value of OptionEndpoint for a pod on another node than the one that is asked.
@@ -37,6 +38,10 @@ func checkOptions(o driver.Order) error {
 				return err
 			}
 		case name == OptionRuntimeClass && value != "":
+		case name == OptionSidecars:
+			if value != driver.Off {
+				return fmt.Errorf("option %s is %q; it must be %s, or left out for pods as the cluster makes them", name, value, driver.Off)
+			}
 		case name == OptionClass && o.Mode == loadBalancer && value != "":
 		case name == OptionAddress && ThroughController(o.Mode):
 			if _, _, err := parseAddress(value, kube.HTTPPort); err != nil {

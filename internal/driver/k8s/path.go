@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"tare/internal/driver"
 	"tare/internal/driver/containers"
@@ -36,6 +37,10 @@ type endpoint struct {
 	remote.Endpoint
 	pod  *kube.Pod  // nil for a process on the host network
 	ipv6 netip.Addr // of a pod that has an IPv4 address, too; else invalid
+	// injected are the containers that the cluster has added to the pod, by name and image; intercepted means that a proxy in the pod
+	// ends the connections over TCP.
+	injected    []string
+	intercepted bool
 }
 
 // eachPair starts the wanted pods of each pair, and calls build with them.
@@ -71,7 +76,8 @@ func (e *endpoint) steps(at remote.Attachment) []pathspec.Step {
 	if e.pod.Limit != (study.Limit{}) {
 		facts = append(facts, result.Fact{Name: "limit", Value: containers.LimitText(e.pod.Limit)})
 	}
-	return e.StepsToHost(pathspec.ProcessStep(e.Place, facts...), at)
+	steps := e.StepsToHost(pathspec.ProcessStep(e.Place, facts...), at)
+	return slices.Insert(steps, 1, e.sidecarSteps()...)
 }
 
 // facts returns the facts that are known without the mode's pods.
@@ -83,7 +89,7 @@ func (p *path) facts(nodes []kube.Node) []result.Fact {
 	if p.driver.options.Decoys > 0 {
 		facts = append(facts, result.Fact{Name: "decoy services", Value: fmt.Sprint(p.driver.options.Decoys)})
 	}
-	for _, o := range []struct{ option, name string }{{OptionPolicies, "network policies"}, {OptionServices, "services without traffic"}, {OptionRuntimeClass, "runtime class"}} {
+	for _, o := range []struct{ option, name string }{{OptionPolicies, "network policies"}, {OptionServices, "services without traffic"}, {OptionRuntimeClass, "runtime class"}, {OptionSidecars, "sidecars"}} {
 		if value := p.order.Options[o.option]; value != "" {
 			facts = append(facts, result.Fact{Name: o.name, Value: value})
 		}

@@ -5,15 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"strings"
 	"sync"
 
 	"tare/internal/driver"
 	"tare/internal/driver/pathspec"
 	"tare/internal/driver/remote"
 	"tare/internal/kube"
-	"tare/internal/result"
-	"tare/internal/warning"
 )
 
 // pods are the pods, services and routes of a path, with what its options add to them.
@@ -28,9 +25,7 @@ type pods struct {
 	services  []*kube.Service
 	routes    []*kube.Route
 	started   []*kube.Pod // without an endpoint: how long one takes to answer was measured
-	mu        sync.Mutex  // guards what follows, and the facts, while the pods of a pair start
-	injected  []string    // containers that the cluster has added to pods
-	warnings  []result.Warning
+	mu        sync.Mutex  // guards the facts, while the pods of a pair start
 }
 
 // ownLabel returns the labels of the pods of this mode, which policies select. Those of another run
@@ -84,7 +79,7 @@ func (p *pods) startOne(ctx context.Context, pair int, w wanted) (*endpoint, err
 	}
 	spec := kube.PodSpec{
 		Run: run, Part: name, Name: p.podName(w.host, name), Namespace: p.driver.podNamespace(run), Node: p.driver.nodeOf(w.host).Name, Labels: p.pairLabel(name), Limit: limit,
-		RuntimeClass: p.order.Options[OptionRuntimeClass], Network: p.network,
+		RuntimeClass: p.order.Options[OptionRuntimeClass], NoSidecars: p.noSidecars(), Network: p.network,
 	}
 	w.answer.begin(&spec)
 	pod, err := p.cluster.Run(ctx, spec)
@@ -170,22 +165,6 @@ func (p *pods) checkRuntimeClass(ctx context.Context, class string) error {
 		return nil //nolint:nilerr // see above
 	}
 	return &driver.Unsupported{Mode: p.spec.Mode, Reason: fmt.Sprintf("cluster %s has no runtime class %s; it has %s", p.cluster.Context, class, classNames(all))}
-}
-
-// noteInjected looks for containers that the cluster has added to a pod, and adds a warning that
-// names them.
-func (p *pods) noteInjected(ctx context.Context, e *endpoint) error {
-	added, err := e.pod.Injected(ctx)
-	if err != nil || len(added) == 0 {
-		return err
-	}
-	names := strings.Join(added, ", ")
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.injected = append(p.injected, names)
-	p.warnings = append(p.warnings, warning.New(warning.InjectedContainers, p.order.Name,
-		"the cluster added containers to the pod of the %s: %s. Their CPU time is in the cost of the mode, and they may carry its traffic. Exclude the pods from injection, or use another namespace (--namespace).", e.Name, names))
-	return nil
 }
 
 // remove removes the pods, the services and the routes, all at once, and what the options have added.

@@ -49,7 +49,7 @@ func (d *Driver) Provision(ctx context.Context, o driver.Order) (*driver.Path, e
 		return nil, errors.Join(p.provisionError(ctx, err), p.end(context.WithoutCancel(ctx)))
 	}
 	own := driver.Path{
-		Hosts: d.Hosts()[:1+b], Facts: p.facts(nodes[:1+b]), Snapshot: p.snapshot, Checks: []func() error{p.reached.checkProxied}, Warnings: p.pods.warnings,
+		Hosts: d.Hosts()[:1+b], Facts: p.facts(nodes[:1+b]), Snapshot: p.snapshot, Warnings: p.pods.sidecarWarnings(),
 		RewritesHeads: p.requests != "", Forwarded: p.requests, Events: p.events(), Lost: p.lost, Foreign: p.read.Foreign, Close: remote.CloseOnce(p.end), Internal: p,
 	}
 	if p.requests == "" { // a controller carries requests alone

@@ -22,6 +22,7 @@ type reach struct {
 	listen, dial         []netip.Addr
 	listenPort, dialPort uint16
 	want                 remote.Connectivity
+	sidecars             bool // connections may end at proxies in the pods
 }
 
 // reach returns where a pod is reached without a service.
@@ -36,6 +37,12 @@ func (e *endpoint) reach() reach {
 // translated allows that addresses are translated.
 func (r reach) translated() reach {
 	r.want = remote.AnyConnectivity
+	return r
+}
+
+// throughSidecars allows that proxies in the pods intercept connections.
+func (r reach) throughSidecars() reach {
+	r.sidecars = true
 	return r
 }
 
@@ -71,7 +78,6 @@ type reached struct {
 	noIPv6     string     // why workloads over IPv6 are left out, "" if nothing is known
 	sourceKept bool       // the server sees the client's own address
 	seen       netip.Addr // the address of the first client that its server saw; invalid until then
-	proxied    string     // whence the server saw connections, if a proxy in its pod opens them
 }
 
 // ipv6Of returns the IPv6 address at which an endpoint is reached beside its IPv4 address.
@@ -101,18 +107,40 @@ func (p *reached) addPair(ctx context.Context, pair int, from, to *endpoint, r r
 	if len(r.dial) == 0 {
 		return fmt.Errorf("%s and what leads to it have no address of the same family", to.At)
 	}
-	if len(r.dial) > 1 && p.noIPv6 != "" {
-		if r.listen, r.dial = r.listen[:1], r.dial[:1]; pair == 1 {
-			p.spec.AddFacts(result.Fact{Name: "IPv6", Value: "left out: " + p.noIPv6})
-		}
-	}
-	p.spec.AddPairPorts(from.Spec(), to.Spec(), pathspec.WithPort(r.listen, r.listenPort), pathspec.WithPort(r.dial, r.dialPort))
+	var all []remote.Exchange
+	var met []agent.Reachability
 	for i := range r.dial {
 		x := remote.Exchange{
 			Client: &from.Endpoint, Server: &to.Endpoint, Want: r.want,
 			Listen: netip.AddrPortFrom(r.listen[i], r.listenPort), Dial: netip.AddrPortFrom(r.dial[i], r.dialPort),
 		}
-		if err := p.checkExchange(ctx, pair, x); err != nil {
+		if i > 0 && p.noIPv6 != "" {
+			break
+		}
+		m, err := p.meet(ctx, x)
+		if err != nil {
+			return err
+		}
+		if x.Intercepted = m.Intercepted; i > 0 && m.Intercepted != met[0].Intercepted {
+			p.noIPv6 = "proxies in the pods intercept only one of both families"
+			break
+		}
+		all, met = append(all, x), append(met, m)
+	}
+	if len(all) < len(r.dial) {
+		if r.listen, r.dial = r.listen[:1], r.dial[:1]; pair == 1 {
+			p.spec.AddFacts(result.Fact{Name: "IPv6", Value: "left out: " + p.noIPv6})
+		}
+	}
+	if err := p.setIntercepted(from, to, met[0].Intercepted, r.sidecars); err != nil {
+		return err
+	}
+	p.spec.AddPairPorts(from.Spec(), to.Spec(), pathspec.WithPort(r.listen, r.listenPort), pathspec.WithPort(r.dial, r.dialPort))
+	for i, x := range all {
+		if pair == 1 && (x.Client.Sandboxed || x.Server.Sandboxed) {
+			p.recordAddresses(x, met[i])
+		}
+		if err := p.checkExchange(ctx, x); err != nil {
 			return err
 		}
 	}
@@ -120,18 +148,16 @@ func (p *reached) addPair(ctx context.Context, pair int, from, to *endpoint, r r
 }
 
 // checkExchange checks the exchange of a pair in one address family.
-func (p *reached) checkExchange(ctx context.Context, pair int, x remote.Exchange) error {
-	if pair == 1 && (x.Client.Sandboxed || x.Server.Sandboxed) {
-		if err := p.recordAddresses(ctx, x); err != nil {
-			return err
-		}
-	}
+func (p *reached) checkExchange(ctx context.Context, x remote.Exchange) error {
 	err := p.read.CheckExchange(ctx, x)
-	var u *remote.UnexpectedConnectivity
-	if errors.As(err, &u) {
-		return fmt.Errorf("a proxy between %s and %s opens connections of its own: the server saw %s, and the client dialled from %s over %s; look for a sidecar or a policy with a proxy", x.Client.At, x.Server.At, u.Result.Seen, u.Result.From, u.Network)
+	u, unlike := errors.AsType[*remote.UnexpectedConnectivity](err)
+	switch {
+	case !unlike:
+		return err
+	case u.Network == "tcp" && u.Intercepted != u.Result.Intercepted:
+		return fmt.Errorf("a proxy in the pod of %s or %s intercepted a connection and then not the next one; check the redirection of its sidecar", x.Client.At, x.Server.At)
 	}
-	return err
+	return fmt.Errorf("a proxy between %s and %s opens connections of its own: the server saw %s, and the client dialled from %s over %s; look for a policy with a proxy, or one on the nodes", x.Client.At, x.Server.At, u.Result.Seen, u.Result.From, u.Network)
 }
 
 // policyTimeout takes the place of reachTimeout where network policies may deny the exchange.
@@ -160,18 +186,30 @@ func (p *reached) restriction(ctx context.Context, x remote.Exchange) string {
 	return ""
 }
 
-// recordAddresses makes a connection, as soon as that is possible, and adds facts about which of
-// its addresses are translated, as client and server see them.
-func (p *reached) recordAddresses(ctx context.Context, x remote.Exchange) error {
+// meet makes a connection, as soon as that is possible, and returns what client and server see of it. Processes on the network of
+// their nodes, without pods, make none.
+func (p *reached) meet(ctx context.Context, x remote.Exchange) (met agent.Reachability, err error) {
+	if !x.Client.Sandboxed && !x.Server.Sandboxed {
+		return met, nil
+	}
 	wait, hint := reachTimeout(), "check network policies and the firewalls of the nodes"
 	if denies := p.restriction(ctx, x); denies != "" {
 		wait, hint = policyTimeout(), denies
 	}
 	watch := p.read.Watch(ctx, x)
-	met, err := agent.CheckReachability(ctx, x.Client.Agent, x.Server.Agent, "tcp", x.Listen, x.Dial, wait)
-	if err != nil {
-		return fmt.Errorf("%s cannot reach %s at %s: %w; %s", x.Client.At, x.Server.At, x.Dial, driver.WithCause(err, watch.Cause(ctx, 0)), hint)
+	if x.Client.At == x.Server.At { // both ends are in one pod, without a proxy
+		met, err = agent.CheckReachability(ctx, x.Client.Agent, x.Server.Agent, "tcp", x.Listen, x.Dial, wait)
+	} else {
+		met, err = agent.FindProxies(ctx, x.Client.Agent, x.Server.Agent, x.Listen, x.Dial, wait)
 	}
+	if err != nil {
+		err = fmt.Errorf("%s cannot reach %s at %s: %w; %s", x.Client.At, x.Server.At, x.Dial, driver.WithCause(err, watch.Cause(ctx, 0)), hint)
+	}
+	return met, err
+}
+
+// recordAddresses adds facts about which addresses of a connection are translated, as client and server see them.
+func (p *reached) recordAddresses(x remote.Exchange, met agent.Reachability) {
 	p.sourceKept = met.Seen.Addr() == met.From.Addr()
 	if !p.seen.IsValid() {
 		p.seen = met.Seen.Addr()
@@ -180,30 +218,15 @@ func (p *reached) recordAddresses(ctx context.Context, x remote.Exchange) error 
 	if x.Listen.Addr() != x.Dial.Addr() {
 		to = fmt.Sprintf("translated from %s to %s (DNAT)", x.Dial.Addr(), x.Listen.Addr())
 	}
-	if !p.sourceKept {
-		from = fmt.Sprintf("translated to %s (SNAT)", met.Seen.Addr())
-	}
-	if met.Seen.Addr().IsLoopback() {
+	switch {
+	case met.Intercepted.Server:
 		from = fmt.Sprintf("that of a proxy in the server's pod (%s)", met.Seen.Addr())
-		p.proxied = met.Seen.Addr().String()
+	case !p.sourceKept:
+		from = fmt.Sprintf("translated to %s (SNAT)", met.Seen.Addr())
 	}
 	family := ""
 	if x.Dial.Addr().Is6() && p.spec.Pairs()[0].Server.Dial[0].Addr().Is4() {
 		family = " (IPv6)"
 	}
 	p.spec.AddFacts(result.Fact{Name: "destination address" + family, Value: to}, result.Fact{Name: "source address" + family, Value: from})
-	return nil
-}
-
-// checkProxied is an error if connections end at a proxy in the server's pod: that is another path
-// than that of the mode.
-func (p *reached) checkProxied() error {
-	if p.proxied == "" {
-		return nil
-	}
-	by := "a process that tare did not start"
-	if len(p.pods.injected) > 0 {
-		by = strings.Join(p.pods.injected, "; ")
-	}
-	return fmt.Errorf("the server saw connections from %s: a proxy in its pod opens them, probably %s", p.proxied, by)
 }

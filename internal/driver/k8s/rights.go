@@ -22,6 +22,7 @@ func optionRights(existing bool) map[string][]kube.Right {
 		OptionPolicies:     kube.PolicyRights(existing),
 		OptionServices:     slices.Concat(kube.DecoyRights(existing), kube.RemoveDecoyRights()),
 		OptionRuntimeClass: kube.RuntimeClassRights(),
+		OptionSidecars:     nil,
 	}
 }
 

@@ -24,6 +24,7 @@ func main() {
 	proxy := flag.String("proxy", "nftables", "mode of kube-proxy: nftables or iptables; with -cni cilium also cilium, without kube-proxy")
 	more := flag.Bool("more", false, "with -cni bridge: IPv6, MetalLB, and Multus with the network "+kubetest.SecondNetwork)
 	traefik := flag.Bool("traefik", false, "Traefik as controller of the IngressClass "+kubetest.IngressClass+" and the Gateway "+kubetest.Gateway)
+	sidecars := flag.Bool("sidecars", false, "the namespace mesh, to whose pods a sidecar is added that intercepts TCP")
 	image := flag.String("image", "", "archive that tare image save has written, which both nodes import")
 	testing.Init()
 	flag.Parse()
@@ -43,6 +44,9 @@ func main() {
 		}
 		if *traefik {
 			c.StartTraefik(t)
+		}
+		if *sidecars {
+			c.InjectSidecars(t, "mesh", kubetest.Injector{Intercepts: true})
 		}
 		if *image != "" {
 			c.Import(t, *image)

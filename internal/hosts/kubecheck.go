@@ -84,6 +84,16 @@ func CheckKube(ctx context.Context, t study.Target, modes []string) (KubeCheck, 
 	return out, err
 }
 
+// KubeInjection asks a cluster which containers it would add to the pods of a run. It knows of none on a cluster that cannot be used: a
+// run says why.
+func KubeInjection(ctx context.Context, t study.Target) (k8s.Injection, error) {
+	on := k8s.New(kubeOptions(t))
+	if on.Open(ctx) != nil {
+		return k8s.Injection{}, nil
+	}
+	return on.Injection(ctx)
+}
+
 // skippedNodes tells of the nodes that were not chosen, as far as the user may list them.
 func skippedNodes(ctx context.Context, c *kube.Cluster, selector string, chosen []kube.Node) (out []result.Fact) {
 	all, err := c.Nodes(ctx, selector)

@@ -21,6 +21,7 @@ const (
 	PartPods      = "pods"       // both are, on one node
 	PartTunnel    = "tunnel"     // what is between the nodes
 	PartService   = "service"    // a service's address or port
+	PartSidecars  = "sidecars"   // containers that the cluster adds to the pods
 	PartCPULimit  = "cpu-limit"  // a limit on the CPUs of the endpoints
 )
 

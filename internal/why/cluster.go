@@ -24,6 +24,9 @@ const (
 // neighbour is a mode that has one part more than the one before it.
 type neighbour struct{ mode, part, title, avoid string }
 
+// sidecars is the option of modes with pods that has the value off where pods are to have no injected containers.
+const sidecars = "sidecars"
+
 // ownNetwork is what gets the cost of a pod's network back.
 const ownNetwork = "use the network of the node (hostNetwork: true)"
 
@@ -69,16 +72,34 @@ func (b *builder) cluster(m driver.Mode) bool {
 	}
 	b.costByParts.Causes = len(steps) > 0
 	for _, n := range steps {
-		b.add(&b.costByParts.Modes, n.mode, n.mode, nil, study.PartMode{Part: n.part, Title: n.title, Avoid: n.avoid})
+		b.add(&b.costByParts.Modes, b.plain(n.mode), n.mode, nil, study.PartMode{Part: n.part, Title: n.title, Avoid: n.avoid})
 	}
 	if m.ID == podMode {
-		b.add(&b.costByParts.Removals, podToNode, podToNode, nil, study.PartMode{Part: result.PartServerPod, Title: steps[0].title, Avoid: steps[0].avoid})
+		b.add(&b.costByParts.Removals, b.plain(podToNode), podToNode, nil, study.PartMode{Part: result.PartServerPod, Title: steps[0].title, Avoid: steps[0].avoid})
 	}
 	if has(podMode) {
-		b.study = append(b.study, study.Mode{Mode: hostLocal}, study.Mode{Mode: podLocal})
-		b.costByParts.Within = &study.Within{Baseline: hostLocal, Mode: podLocal, Across: podMode}
+		across := b.costByParts.Modes[1+slices.IndexFunc(steps, func(n neighbour) bool { return n.mode == podMode })].Mode
+		within := b.variant(b.plain(podLocal), podLocal, nil)
+		b.study = append(b.study, study.Mode{Mode: hostLocal}, within)
+		b.costByParts.Within = &study.Within{Baseline: hostLocal, Mode: within.Name(), Across: across}
 	}
 	return len(steps) > 0
+}
+
+// plain is the name of a mode of a cluster in the study: where containers are injected, that of the mode without them.
+func (b *builder) plain(mode string) string {
+	if len(b.injected) == 0 {
+		return mode
+	}
+	return strings.NewReplacer(":", "-", "/", "-").Replace(strings.TrimPrefix(mode, "k8s/")) + "-without-sidecars"
+}
+
+// sidecars adds the step from a mode without injected containers to the mode as the cluster makes it.
+func (b *builder) sidecars(m driver.Mode) {
+	names := strings.Join(b.injected, ", ")
+	b.injected = nil
+	b.add(&b.costByParts.Modes, m.ID, m.ID, nil, study.PartMode{Part: result.PartSidecars, Title: "the injected containers: " + names,
+		Avoid: "exclude the pods from injection, by the label or annotation of the mesh, where they need nothing of it"})
 }
 
 // limited makes a mode with a CPU limit on its pods the explained one, one step above the mode.

@@ -166,3 +166,34 @@ func TestCluster(t *testing.T) {
 	}
 	must.Fail(t, must.Err(why.Study(modes(), "netns/bridge", why.Options{CPULimit: 1})), "netns/bridge can have no CPU limit")
 }
+
+// Where the cluster injects containers, all steps with pods are without them but the last one, which names them; without pods there is
+// nothing to inject into.
+func TestInjected(t *testing.T) {
+	modes := []driver.Mode{{ID: "k8s/hostnet"}, {ID: "k8s/hostnet-local"}}
+	for _, id := range []string{"k8s/pod", "k8s/pod-local", "k8s/node-to-pod", "k8s/pod-to-node", "k8s/network:NAME"} {
+		modes = append(modes, driver.Mode{ID: id, Baseline: "k8s/hostnet", Options: true})
+	}
+	modes = append(modes, driver.Mode{ID: "k8s/ingress:NAME", Baseline: "k8s/pod", Options: true})
+	for mode, want := range map[string][]string{
+		"k8s/pod":          {"k8s/hostnet", "node-to-pod-without-sidecars", "pod-without-sidecars", "k8s/pod"},
+		"k8s/network:NAME": {"k8s/hostnet", "network-NAME-without-sidecars", "k8s/network:NAME"},
+		"k8s/ingress:NAME": {"pod-without-sidecars", "ingress-NAME-without-sidecars", "k8s/ingress:NAME"},
+	} {
+		s := must.Get(why.Study(found(modes), mode, why.Options{Injected: []string{"proxy (image)"}}))(t)
+		var got []string
+		for _, r := range s.CostByParts.Modes {
+			got = append(got, r.Mode)
+		}
+		must.EqualFor(t, mode+": steps", want, got)
+		last := s.CostByParts.Modes[len(want)-1]
+		must.True(t, s.CostByParts.Of == mode && last.Part == "sidecars" && strings.Contains(last.Title, "proxy (image)"), "%s: of %s, %+v", mode, s.CostByParts.Of, last)
+		for _, m := range s.Modes {
+			off := m.Options["sidecars"] == "off"
+			must.True(t, off == strings.HasSuffix(m.Name(), "-without-sidecars"), "%s: %+v", mode, m)
+		}
+		if w := s.CostByParts.Within; mode == "k8s/pod" {
+			must.True(t, w != nil && w.Mode == "pod-local-without-sidecars" && w.Across == "pod-without-sidecars", "within %+v", w)
+		}
+	}
+}

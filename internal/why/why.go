@@ -49,6 +49,8 @@ type Options struct {
 	// CPULimit is a limit on the CPUs of the endpoints that can have one, as one more step. 0
 	// is none.
 	CPULimit float64
+	// Injected are the containers that the cluster adds to pods unless these ask for none, by name and image, as one more step.
+	Injected []string
 }
 
 // Study returns the study that explains a mode. Errors: the mode is unknown, it is a baseline,
@@ -64,8 +66,12 @@ func Study(modes Modes, mode string, o Options) (study.Study, error) {
 	if o.CPULimit > 0 && m.Limits == (study.Ends{}) {
 		return study.Study{}, fmt.Errorf("the endpoints of %s can have no CPU limit; name a mode with pods or containers", mode)
 	}
-	b := builder{modes: modes, costByParts: study.CostByParts{Of: mode}}
-	b.add(&b.costByParts.Modes, m.Baseline, m.Baseline, nil, study.PartMode{})
+	b := builder{modes: modes, costByParts: study.CostByParts{Of: mode}, injected: o.Injected}
+	if base, err := modes.named(m.Baseline); err != nil || !base.Options {
+		b.add(&b.costByParts.Modes, m.Baseline, m.Baseline, nil, study.PartMode{})
+	} else {
+		b.add(&b.costByParts.Modes, b.plain(m.Baseline), m.Baseline, nil, study.PartMode{})
+	}
 	known := b.cluster(m)
 	switch {
 	case known:
@@ -75,6 +81,9 @@ func Study(modes Modes, mode string, o Options) (study.Study, error) {
 		if err := b.climb(m); err != nil {
 			return study.Study{}, err
 		}
+	}
+	if len(b.injected) > 0 {
+		b.sidecars(m)
 	}
 	for _, r := range onTop() {
 		bridged := slices.ContainsFunc(b.costByParts.Modes, func(r study.PartMode) bool { return r.Part == "bridge" })
@@ -103,6 +112,7 @@ type builder struct {
 	modes       Modes
 	study       []study.Mode
 	costByParts study.CostByParts
+	injected    []string // containers that the modes that are added have not, though the cluster adds them by itself
 }
 
 // declared adds the modes that the mode itself names. Those behind it are on top of it.
@@ -147,7 +157,7 @@ func (b *builder) climb(m driver.Mode) error {
 // without parts is added alone.
 func (b *builder) parts(m driver.Mode, parts []driver.Part) {
 	if len(parts) == 0 {
-		b.add(&b.costByParts.Modes, m.ID, m.ID, nil, study.PartMode{Part: "mode", Title: m.Title, Rest: true})
+		b.add(&b.costByParts.Modes, b.plain(m.ID), m.ID, nil, study.PartMode{Part: "mode", Title: m.Title, Rest: true})
 	}
 	for i, p := range parts {
 		id, off := "upto-"+p.ID, without(parts[i+1:]...)
@@ -160,17 +170,28 @@ func (b *builder) parts(m driver.Mode, parts []driver.Part) {
 
 // add adds a mode to a list, with its mode unless the study has this variant already.
 func (b *builder) add(to *[]study.PartMode, id, mode string, with map[string]string, r study.PartMode) {
-	i := slices.IndexFunc(b.study, func(m study.Mode) bool { return m.Mode == mode && maps.Equal(m.With, with) })
+	own := b.variant(id, mode, with)
+	i := slices.IndexFunc(b.study, func(m study.Mode) bool {
+		return m.Mode == mode && maps.Equal(m.With, with) && maps.Equal(m.Options, own.Options)
+	})
 	if i < 0 {
 		i = len(b.study)
-		own := study.Mode{Mode: mode, With: with}
-		if id != mode {
-			own.ID = b.unused(id)
-		}
 		b.study = append(b.study, own)
 	}
 	r.Mode = b.study[i].Name()
 	*to = append(*to, r)
+}
+
+// variant is a mode of the study under an id of its own, unless that is its mode.
+func (b *builder) variant(id, mode string, with map[string]string) study.Mode {
+	own := study.Mode{Mode: mode, With: with}
+	if m, err := b.modes.named(mode); err == nil && m.Options && len(b.injected) > 0 {
+		own.Options = map[string]string{sidecars: driver.Off}
+	}
+	if id != mode {
+		own.ID = b.unused(id)
+	}
+	return own
 }
 
 // unused is an id that no mode of the study has.

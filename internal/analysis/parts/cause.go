@@ -300,6 +300,9 @@ func (x explainer) nextFor(s result.PartCost) string {
 	if slices.Contains(s.Parts, result.PartService) {
 		return "compare a run with --decoy-services 1000: if the cost grows with the number of services, kube-proxy's mode nftables, or a proxy in eBPF, does not"
 	}
+	if slices.Contains(s.Parts, result.PartSidecars) {
+		return "exclude the pods that need nothing of the mesh from injection, or compare its mode with a proxy for each node"
+	}
 	return "sampled stacks on the nodes would tell which code takes the time; they need rights that pods of this run do not have"
 }
 

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -14,6 +15,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/hosts"
 	"tare/internal/plan"
+	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/study/quantity"
 	"tare/internal/study/studyfile"
@@ -31,6 +33,9 @@ const (
 	whyClusterBlocks = 9
 	whyClusterTime   = 220 * time.Second
 )
+
+// whySidecarsTime is how much longer that is for the step of injected containers.
+const whySidecarsTime = 40 * time.Second
 
 // whyMargin is the difference that still counts as no cost of a part.
 const whyMargin = 0.03
@@ -127,11 +132,14 @@ func (a commands) resolveWhy(c *cobra.Command, mode string, s study.Study, flagg
 // whyStudy is the resolved study that explains a mode, within the time limit of the flags.
 func (a commands) whyStudy(c *cobra.Command, m driver.Mode, cpus float64, flagged study.Target, f runFlags) (study.Study, error) {
 	mode := m.ID
-	s, err := why.Study(why.Modes{Here: a.hosts.Target.Drivers, Labs: hosts.Modes()}, mode, why.Options{CPULimit: cpus})
+	s, err := why.Study(why.Modes{Here: a.hosts.Target.Drivers, Labs: hosts.Modes()}, mode, why.Options{CPULimit: cpus, Injected: a.injected(c.Context(), m, flagged)})
 	if err != nil {
 		return s, fmt.Errorf("tare why: %w", err)
 	}
 	s = a.thorough(s, m, f)
+	if slices.ContainsFunc(s.CostByParts.Modes, func(p study.PartMode) bool { return p.Part == result.PartSidecars }) && s.MaxTime > 0 {
+		s.MaxTime += quantity.Duration(whySidecarsTime)
+	}
 	if cpus > 0 { // in short slices, no mode uses up its limit while the others have their turns
 		for i := range s.Workloads {
 			s.Workloads[i].Slice = quantity.Duration(wholeTrial)
@@ -163,6 +171,24 @@ func (a commands) whyStudy(c *cobra.Command, m driver.Mode, cpus float64, flagge
 		return resolved, fmt.Errorf("the ladder of %s takes about %s, more than --max-time %s; allow more, or choose one workload with --workloads", mode, takes.Round(time.Second), f.MaxTime())
 	}
 	return resolved, nil
+}
+
+// injected asks a cluster which containers it adds to the pods of a mode unless these ask for none. Where that is unknown, or they are
+// added in any case, there are none, and a line says so: their cost is no step.
+func (a commands) injected(ctx context.Context, m driver.Mode, at study.Target) []string {
+	if !at.IsKube() || m.Limits == (study.Ends{}) {
+		return nil
+	}
+	found, err := hosts.KubeInjection(ctx, at)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		fmt.Fprintf(a.Stderr, "tare: whether the cluster adds containers to pods is unknown, so their cost is no step: %v\n", err)
+	case len(found.Kept) > 0:
+		fmt.Fprintf(a.Stderr, "tare: the cluster adds %s also to pods that ask for none, so their cost is no step; exclude the namespace from injection, and compare two runs\n", strings.Join(found.Kept, ", "))
+	case err == nil:
+		return found.Added
+	}
+	return nil
 }
 
 // takes estimates how long a study takes, set-up included.

@@ -74,8 +74,8 @@ func (b *builder) cluster(m driver.Mode) bool {
 	for _, n := range steps {
 		b.add(&b.costByParts.Modes, b.plain(n.mode), n.mode, nil, study.PartMode{Part: n.part, Title: n.title, Avoid: n.avoid})
 	}
-	if m.ID == podMode {
-		b.add(&b.costByParts.Removals, b.plain(podToNode), podToNode, nil, study.PartMode{Part: result.PartServerPod, Title: steps[0].title, Avoid: steps[0].avoid})
+	if m.ID == podMode && len(b.injected) == 0 { // with the server's pod its sidecar would be left out, too
+		b.add(&b.costByParts.Removals, podToNode, podToNode, nil, study.PartMode{Part: result.PartServerPod, Title: steps[0].title, Avoid: steps[0].avoid})
 	}
 	if has(podMode) {
 		across := b.costByParts.Modes[1+slices.IndexFunc(steps, func(n neighbour) bool { return n.mode == podMode })].Mode

@@ -181,6 +181,7 @@ func TestInjected(t *testing.T) {
 		"k8s/ingress:NAME": {"pod-without-sidecars", "ingress-NAME-without-sidecars", "k8s/ingress:NAME"},
 	} {
 		s := must.Get(why.Study(found(modes), mode, why.Options{Injected: []string{"proxy (image)"}}))(t)
+		must.EqualFor(t, mode+": removals, which would leave sidecars out, too", 0, len(s.CostByParts.Removals))
 		var got []string
 		for _, r := range s.CostByParts.Modes {
 			got = append(got, r.Mode)

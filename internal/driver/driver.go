@@ -126,9 +126,6 @@ type Mode struct {
 	// PartModes are the steps from the baseline up to a mode whose parts cannot be left out one by one: modes that
 	// have one part more than the one before. Those behind the mode itself come on top of it and of each other.
 	PartModes []PartMode
-	// FanIn means that several clients can have the server of the first pair: the rules of its paths tell what belongs to a client (OfClient)
-	// from what belongs to a server.
-	FanIn bool
 	// Events are the names of events that its paths have, those of all variants together: see Path.Events.
 	Events []string
 	// Settings are the names of those settings of package setting that the mode accepts.
@@ -151,13 +148,10 @@ func (m Mode) SettingsTake(with map[string]string) (sum time.Duration) {
 	return sum
 }
 
-// WhyNot is m.Cannot, for any mode, and says if the mode lacks the event of the workload, or cannot prove its clients of one server.
+// WhyNot is m.Cannot, for any mode, and says if the mode lacks the event of the workload.
 func (m Mode) WhyNot(w study.Workload, of traffic.Spec, with map[string]string) string {
 	if w.Event != "" && !slices.Contains(m.Events, w.Event) {
 		return noEvent(w.Event, m.Events)
-	}
-	if w.FanIn > 1 && !m.FanIn {
-		return study.NoFanIn
 	}
 	if w.Event == RouteChange || w.Event == LinkLost {
 		for _, name := range slices.Sorted(maps.Keys(with)) {

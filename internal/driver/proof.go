@@ -79,7 +79,8 @@ type Rule struct {
 	Counter string
 	Expect  Expect
 	Pair    int
-	// OfClient means that the counter sees what the client of the pair exchanges, with any server.
+	// OfClient means that the counter sees what the client of the pair exchanges, with any server. Package pathspec sets it where it follows
+	// from the path.
 	OfClient bool
 	Size     uint64 // maximum bytes of a packet, where packets are expected
 }

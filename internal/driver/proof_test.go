@@ -8,7 +8,6 @@ import (
 	"pgregory.net/rapid"
 
 	"tare/internal/result"
-	"tare/internal/study"
 	"tare/internal/testkit/must"
 	"tare/internal/traffic"
 )
@@ -239,15 +238,6 @@ func TestVerifyFanIn(t *testing.T) {
 	proves(t, p.Prove(Counters{"server": 0}, Counters{"server": 1 << 20}, []Carried{few}), "")
 	p.MergesDatagrams = false
 	proves(t, p.Prove(Counters{"server": 0}, Counters{"server": 1 << 20}, []Carried{few}), "counter server moved")
-}
-
-// A mode whose rules do not tell the devices of clients has no result for several clients of one server.
-func TestNoFanIn(t *testing.T) {
-	w := study.Workload{Kind: "tcp_rr", FanIn: 2}
-	must.Equal(t, study.NoFanIn, Mode{}.WhyNot(w, traffic.Spec{}, nil))
-	must.Equal(t, "", Mode{FanIn: true}.WhyNot(w, traffic.Spec{}, nil))
-	w.FanIn = 1
-	must.Equal(t, "", Mode{}.WhyNot(w, traffic.Spec{}, nil))
 }
 
 // If a process forwards the traffic, its packets are unknown.

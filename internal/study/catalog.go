@@ -39,7 +39,6 @@ type Offer struct {
 	MaxMTU   int  // the largest MTU that its software carries, whatever the underlay's is; 0 for any
 	Engine   bool // is built by a private Docker Engine, which a study can choose
 	With     []SettingSpec
-	FanIn    bool     // several clients can have one server: see Workload.FanIn
 	Events   []string // what can happen in the middle of a trial: see Workload.Event
 	// TimesSetup means that the workload SetupKind can measure it.
 	TimesSetup bool

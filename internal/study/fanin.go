@@ -1,13 +1,6 @@
 package study
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-)
-
-// NoFanIn is why a mode has no result for a workload with several clients of one server, as a clause.
-const NoFanIn = "its proof cannot tell several clients of one server from clients that each have one, which fan_in requires; use pairs"
+import "slices"
 
 // fanIn checks the keys of a workload whose clients have one server.
 func (v *validator) fanIn(prefix string, w Workload, spec WorkloadSpec) {
@@ -31,19 +24,5 @@ func (v *validator) fanIn(prefix string, w Workload, spec WorkloadSpec) {
 		fail("an event is measured with one client; remove fan_in or event")
 	case w.FanIn*flows > most:
 		fail("the server has at most %d flows here, and each client has %d; use fewer", most, flows)
-	}
-}
-
-// fanIns checks that a mode of the study can have several clients of one server. Of the others, the run leaves out the workload.
-func (v *validator) fanIns(s Study) {
-	for _, m := range s.Modes {
-		if offer, ok := v.cat.Mode(m.Mode); !ok || offer.Absent != "" || offer.FanIn {
-			return
-		}
-	}
-	for i, w := range s.Workloads {
-		if path := fmt.Sprintf("workloads[%d].fan_in", i); w.FanIn > 1 && len(s.Modes) > 0 && v.readable(path) {
-			v.add(path, "fan_in is %d, but no mode of the study can have it (%s): %s", w.FanIn, strings.Join(s.ModeNames(), ", "), NoFanIn)
-		}
 	}
 }

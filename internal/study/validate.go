@@ -55,7 +55,6 @@ func Check(s Study, cat Catalog, src Source) []Problem {
 	v.workloads(s.Workloads)
 	v.setUps(s)
 	v.events(s)
-	v.fanIns(s)
 	v.scenarios(s)
 	v.compare(s)
 	v.costByParts(s)

@@ -59,7 +59,7 @@ func (h Hosts) On(t study.Target, o hosts.Options) Hosts {
 func (h Hosts) Catalog() study.Catalog {
 	c := study.Catalog{Target: h.isTarget, Metric: unitOf, Lacks: tool.Problems, Shared: h.Target.Shared, Restricted: h.Target.Restricted}
 	for _, m := range h.Target.Drivers.Modes() {
-		c.Modes = append(c.Modes, study.Offer{ID: m.ID, Baseline: m.Baseline, Limits: m.Limits, Options: m.Options, MTU: m.MTU, Headers: m.Headers, Bounded: m.Bounded, MaxMTU: m.MaxMTU, Engine: m.Engine, With: setting.SpecsOf(m), TimesSetup: m.TimesSetup, Events: m.Events, FanIn: m.FanIn})
+		c.Modes = append(c.Modes, study.Offer{ID: m.ID, Baseline: m.Baseline, Limits: m.Limits, Options: m.Options, MTU: m.MTU, Headers: m.Headers, Bounded: m.Bounded, MaxMTU: m.MaxMTU, Engine: m.Engine, With: setting.SpecsOf(m), TimesSetup: m.TimesSetup, Events: m.Events})
 	}
 	for _, id := range slices.Sorted(maps.Keys(h.Target.Unavailable)) {
 		c.Modes = append(c.Modes, study.Offer{ID: id, Absent: h.Target.Unavailable[id], Removed: hosts.Removed(id)})

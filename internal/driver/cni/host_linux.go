@@ -219,7 +219,7 @@ func (p *path) appeared(s *side, e *end, pair int) error {
 			s.shared = append(s.shared, d)
 			continue
 		}
-		d.pair = pair
+		d.pair, d.ofClient = pair, s == p.client
 		d.Role = lab.PairName(s.role, pair) + "." + kind
 		if n := countKind(e.own, kind); n > 0 {
 			d.Role += fmt.Sprint(n + 1)

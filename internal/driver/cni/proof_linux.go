@@ -18,11 +18,12 @@ import (
 // device is a device that plugins have created on a host.
 type device struct {
 	pathspec.Device
-	at   pathspec.Place
-	ns   *linuxnet.NS
-	kind string
-	pair int  // of the endpoint for which it was created; pathspec.AllPairs if it serves all
-	peer bool // it is the other end of the endpoint's veth
+	at       pathspec.Place
+	ns       *linuxnet.NS
+	kind     string
+	pair     int  // of the endpoint for which it was created; pathspec.AllPairs if it serves all
+	ofClient bool // that endpoint is a client
+	peer     bool // it is the other end of the endpoint's veth
 	// tx and rx are what its counters must show; driver.NoTraffic beside the path.
 	tx, rx driver.Expect
 }
@@ -55,8 +56,8 @@ func (p *path) prove(ctx context.Context) error {
 		p.endpointRules(pair)
 		for _, d := range all {
 			p.ReadDevice(d.at, d.Device)
-			p.AddRules(driver.Rule{Counter: d.Counter(d.at, "tx_bytes"), Expect: d.tx, Pair: d.pair},
-				driver.Rule{Counter: d.Counter(d.at, "rx_bytes"), Expect: d.rx, Pair: d.pair})
+			p.AddRules(driver.Rule{Counter: d.Counter(d.at, "tx_bytes"), Expect: d.tx, Pair: d.pair, OfClient: d.ofClient},
+				driver.Rule{Counter: d.Counter(d.at, "rx_bytes"), Expect: d.rx, Pair: d.pair, OfClient: d.ofClient})
 		}
 	}
 	p.hostRules()

@@ -96,7 +96,7 @@ func (p *bridgeClients) start(ctx context.Context) error {
 func (p *bridgeClients) each(add func(*box)) {
 	for _, c := range p.all {
 		add(c)
-		p.OfClients(func() { p.MustCarry(c.pair, p.a.Place, c.veth, pathspec.Receives) })
+		p.MustCarry(c.pair, p.a.Place, c.veth, pathspec.Receives)
 	}
 }
 
@@ -141,7 +141,7 @@ func (p *path) bothOn(ctx context.Context, bridge pathspec.Step, spec engine.Con
 		}
 		at := to.container.Addresses()
 		p.AddPair(from.end(), to.end(), at, at, pathspec.ServerChoosesPort)
-		p.OfClients(func() { p.MustCarry(pair, p.a.Place, from.veth, pathspec.Receives) })
+		p.MustCarry(pair, p.a.Place, from.veth, pathspec.Receives)
 		p.MustCarry(pair, p.a.Place, to.veth, pathspec.Transmits)
 		if pair == 1 {
 			p.SetSteps(from.process(), from.ethStep(), from.vethStep(), bridge, to.vethStep(), to.ethStep(), to.process())

@@ -63,16 +63,16 @@ func TestEnginesConformance(t *testing.T) {
 // packaged are modes with the packaged engine.
 func packaged(modes ...string) on { return on{engines.Docker{}, study.Engine{}, modes} }
 
-// Two pairs with published ports are proven at the same time.
+// Two pairs with published ports are proven at the same time, and two clients of one server.
 func TestEnginesPairs(t *testing.T) {
 	drivertest.NeedEngine(t)
 	drivertest.ConformancePairs(t, packaged("docker/published", "docker/userland-proxy", "docker/service-host-port", "docker/direct-routing"))
 }
 
-// Clients of three pairs have the server of the first one.
+// Clients of three pairs have the server of the first one in modes whose conformance test has one pair.
 func TestEnginesFanIn(t *testing.T) {
 	drivertest.NeedEngine(t)
-	for _, mode := range []string{"docker/host", "docker/published", "docker/bridge", "docker/colocated", "docker/macvlan", "docker/ipvlan"} {
+	for _, mode := range []string{"docker/bridge", "docker/to-host", "docker/nat", "docker/ingress"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			drivertest.ProvisionPairs(t, engines.Docker{}, mode, 3, nil).ConformsFanIn(t, "tcp_rr", false)

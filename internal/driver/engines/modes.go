@@ -36,7 +36,6 @@ type mode struct {
 	rootless            bool     // the engine is one of an ordinary user, whose containers have no control groups
 	gateway             bool     // the server is on a network that tare creates with Docker's bridge driver
 	options, mtu        bool     // as in driver.Mode
-	fanIn               bool     // as in driver.Mode
 	events              []string // as in driver.Mode, besides those of every lab
 	headers             int      // as in driver.Mode
 	build               builder
@@ -119,7 +118,7 @@ func offered(all []mode) (out []driver.Mode) {
 	for _, m := range all {
 		o := driver.Mode{
 			ID: m.id, Title: m.title, Baseline: m.baseline, Options: m.options || m.gateway, MTU: m.mtu, Headers: m.headers, Engine: !m.podman,
-			Limits: study.Ends{Client: !m.raw.Client, Server: !m.raw.Server}, Settings: setting.Names(), Own: m.own, Events: m.events, FanIn: m.fanIn, SetupTime: m.setupTime(), TimesSetup: true,
+			Limits: study.Ends{Client: !m.raw.Client, Server: !m.raw.Server}, Settings: setting.Names(), Own: m.own, Events: m.events, SetupTime: m.setupTime(), TimesSetup: true,
 		}
 		if slices.Contains(m.events, EngineRestart) {
 			o.Cannot = cannotRenew

@@ -11,7 +11,6 @@ import (
 
 	"tare/internal/agent/transport"
 	"tare/internal/driver"
-	"tare/internal/driver/containers"
 	"tare/internal/driver/pathspec"
 	"tare/internal/engine"
 	"tare/internal/engine/private"
@@ -86,12 +85,11 @@ func (b *box) proveSandbox(p *pathspec.Path) error {
 		into[sockets], err = socketPackets(b.ns)
 		return err
 	})
-	client := b.role == containers.Client
-	p.AddRules(driver.Rule{Counter: busy, Expect: driver.ProcessBusy, Pair: b.pair, OfClient: client})
+	p.AddRules(driver.Rule{Counter: busy, Expect: driver.ProcessBusy, Pair: b.pair})
 	if b.sandbox.netstack {
 		p.AddRules(driver.Rule{Counter: sockets, Expect: driver.NoMatch})
 	} else {
-		p.AddRules(driver.Rule{Counter: sockets, Expect: driver.BothPackets, Pair: b.pair, OfClient: client, Size: largestSegment})
+		p.AddRules(driver.Rule{Counter: sockets, Expect: driver.BothPackets, Pair: b.pair, Size: largestSegment})
 	}
 	return p.Check(func() error { return outside(b) })
 }

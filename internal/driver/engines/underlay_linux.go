@@ -59,7 +59,7 @@ func (m onUnderlay) build(ctx context.Context, p *path) error {
 		}
 		at := c.to.container.Addresses()
 		p.AddPair(c.from.end(), c.to.end(), at, at, pathspec.ServerChoosesPort)
-		p.OfClients(func() { p.MustCarry(i+1, c.from.Place, c.from.eth(), pathspec.Transmits) })
+		p.MustCarry(i+1, c.from.Place, c.from.eth(), pathspec.Transmits)
 		p.MustCarry(i+1, c.to.Place, c.to.eth(), pathspec.Receives)
 	}
 	p.underlay()

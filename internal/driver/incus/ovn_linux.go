@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 
+	"tare/internal/driver"
 	"tare/internal/driver/bridged"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/pathspec"
@@ -117,7 +118,7 @@ func (p *path) buildLogical(ctx context.Context) error {
 	p.MustBeIdle(a.Place, lo)
 	p.MustBeIdle(b.Place, lo)
 	busy := pathspec.CounterName(b.At, "ovs-vswitchd", "run_ns")
-	if err := p.MustBeBusy(p.ovn.sw.Daemon, busy, pathspec.AllPairs); err != nil {
+	if err := p.MustBeBusy(p.ovn.sw.Daemon, driver.Rule{Counter: busy}); err != nil {
 		return err
 	}
 	var ports []forwardPort

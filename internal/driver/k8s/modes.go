@@ -11,7 +11,9 @@ import (
 	"tare/internal/driver/remote"
 	"tare/internal/kube"
 	"tare/internal/result"
+	"tare/internal/study"
 	"tare/internal/timelimit"
+	"tare/internal/traffic"
 )
 
 // reachTimeout bounds how long the cluster may take until a new pod or service is reached: its
@@ -152,6 +154,14 @@ func (p *path) nodePort(ctx context.Context) error {
 		p.served = append(p.served, served{client: from, server: to, service: s})
 		return p.reached.addPair(ctx, pair, from, to, to.reach().through(p.atNode(p.b).dial, s.NodePort))
 	}, wanted{host: of})
+}
+
+// cannotShare is Cannot of hairpin.
+func cannotShare(w study.Workload, _ traffic.Spec, _ map[string]string) string {
+	if w.FanIn <= 1 {
+		return ""
+	}
+	return "the client of each server is the server's own pod; use pairs"
 }
 
 // hairpin: a pod to itself through its service. Both directions pass its device both ways.

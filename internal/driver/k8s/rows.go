@@ -62,7 +62,7 @@ func rows() []row {
 			rights: serviceAnd(kube.GatewayRights), build: (*path).gateway},
 		{Mode: driver.Mode{ID: networkMode + "NAME", Title: "pod to a pod on another node over an additional network of both (Multus)", Limits: both},
 			rights: func(bool) []kube.Right { return kube.NetworkRights() }, build: (*path).additionalNetwork},
-		{Mode: driver.Mode{ID: "k8s/hairpin", Title: "pod to itself through its own service", Limits: both},
+		{Mode: driver.Mode{ID: "k8s/hairpin", Title: "pod to itself through its own service", Limits: both, Cannot: cannotShare},
 			near: true, rights: kube.ServiceRights, build: (*path).hairpin},
 	}
 }

@@ -108,7 +108,7 @@ func (p *path) carryProxied(ctx context.Context, pair int, e *endpoint) (remote.
 	}
 	must := func(dev pathspec.Device, counter string, expect driver.Expect) {
 		p.ReadDevice(e.Place, dev)
-		p.AddRules(driver.Rule{Counter: dev.Counter(e.Place, counter), Expect: expect, Pair: pair, OfClient: e.Client})
+		p.AddRules(driver.Rule{Counter: dev.Counter(e.Place, counter), Expect: expect, Pair: pair})
 	}
 	if e.intercepted {
 		own = ownAtLeast

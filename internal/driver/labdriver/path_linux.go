@@ -104,15 +104,16 @@ func (p *Path) AddProcess(d *daemon.Process) { p.processes = append(p.processes,
 func (p *Path) AtClose(end func() error) { p.closers = append(p.closers, end) }
 
 // MustBeBusy reads a process's CPU time before and after each trial as a counter, and
-// requires that the traffic of a pair, or of all pairs, has kept it busy: data that a
+// requires that the traffic that the rule is about has kept it busy: data that a
 // process forwards is in no kernel counter. Short-lived child processes do not count.
-func (p *Path) MustBeBusy(d *daemon.Process, counter string, pair int) error {
+func (p *Path) MustBeBusy(d *daemon.Process, r driver.Rule) error {
 	pid, err := d.ProgramPID()
 	if err != nil {
 		return err
 	}
-	p.ReadRunTime(counter, d.Name, pid)
-	p.AddRules(driver.Rule{Counter: counter, Expect: driver.ProcessBusy, Pair: pair})
+	p.ReadRunTime(r.Counter, d.Name, pid)
+	r.Expect = driver.ProcessBusy
+	p.AddRules(r)
 	return nil
 }
 

@@ -41,8 +41,8 @@ const setupTime = 2 * time.Second
 // Modes lists the modes.
 func (d *Driver) Modes() []driver.Mode {
 	return []driver.Mode{
-		{ID: Host, Title: "process on one machine to process on the other", SetupTime: setupTime, FanIn: true},
-		{ID: HostLocal, Title: "two processes on the client's machine, through its own address", SetupTime: setupTime, FanIn: true},
+		{ID: Host, Title: "process on one machine to process on the other", SetupTime: setupTime},
+		{ID: HostLocal, Title: "two processes on the client's machine, through its own address", SetupTime: setupTime},
 	}
 }
 

@@ -126,7 +126,7 @@ func setUp(ctx context.Context, p *tunnel.Path, in installed, cipher string) err
 		return err
 	}
 	for _, h := range hosts { // it counts no bytes
-		if err := p.MustBeBusy(h.proc, pathspec.CounterName(h.At, counterOwner, "run_ns"), pathspec.AllPairs); err != nil {
+		if err := p.MustBeBusy(h.proc, driver.Rule{Counter: pathspec.CounterName(h.At, counterOwner, "run_ns")}); err != nil {
 			return err
 		}
 	}

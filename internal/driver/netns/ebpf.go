@@ -47,10 +47,8 @@ func (s *side) installPrograms() ([]pathspec.Step, error) {
 		if err := s.addRedirected(r, box, s.port(i)); err != nil {
 			return nil, err
 		}
-		s.ofRole(func() {
-			s.mustRedirect(r, i+1, s.port(i))
-			s.mustAvoidHost(i+1, box, s.port(i))
-		})
+		s.mustRedirect(r, i+1, s.port(i))
+		s.mustAvoidHost(i+1, box, s.port(i))
 	}
 	program := func(name, device string) result.Fact {
 		return result.Fact{Name: name, Value: r.Hook(device) + " of " + device}
@@ -94,8 +92,8 @@ func (s *side) mustRedirect(r *redirect.Router, pair int, port string) {
 	})
 	out, in := s.expectations()
 	s.AddRules(
-		driver.Rule{Counter: counter("out_bytes"), Expect: out, Pair: pair},
-		driver.Rule{Counter: counter("in_bytes"), Expect: in, Pair: pair})
+		driver.Rule{Counter: counter("out_bytes"), Expect: out, Pair: pair, OfClient: s.role == "client"},
+		driver.Rule{Counter: counter("in_bytes"), Expect: in, Pair: pair, OfClient: s.role == "client"})
 }
 
 // expectations returns what is expected of what a sandbox of the host sends and receives.

@@ -82,7 +82,7 @@ func rows() labdriver.Rows[recipe] {
 func (Driver) Modes() []driver.Mode {
 	modes := rows().Modes()
 	for i := range modes {
-		modes[i].Settings, modes[i].TimesSetup, modes[i].FanIn = setting.Names(), true, true
+		modes[i].Settings, modes[i].TimesSetup = setting.Names(), true
 	}
 	return modes
 }
@@ -195,7 +195,7 @@ func colocated(p *path) error {
 			return err
 		}
 		p.addPair(client.place, server.place, server.own, server.own, pathspec.ServerChoosesPort)
-		p.OfClients(func() { p.mustCarry(pair, a, lab.VethName(out), pathspec.Receives) })
+		p.mustCarry(pair, a, lab.VethName(out), pathspec.Receives)
 		p.mustCarry(pair, a, lab.VethName(in), pathspec.Transmits)
 		if pair == 1 {
 			p.SetSteps(slices.Concat(endSteps(client.place, a, lab.VethName(out)), bridge, pathspec.Reversed(endSteps(server.place, a, lab.VethName(in))))...)
@@ -248,7 +248,7 @@ func (m onUnderlay) build(p *path) error {
 			return err
 		}
 		p.addPair(client.place, server.place, server.own, server.own, pathspec.ServerChoosesPort)
-		p.OfClients(func() { p.mustCarry(pair, client.place, eth, pathspec.Transmits) })
+		p.mustCarry(pair, client.place, eth, pathspec.Transmits)
 		p.mustCarry(pair, server.place, eth, pathspec.Receives)
 		if pair == 1 {
 			p.SetSteps(slices.Concat([]pathspec.Step{processStep(client.place), perPair(deviceStep(client.place, eth))}, link,

@@ -32,15 +32,6 @@ type side struct {
 // clients send.
 func (s *side) forward() pathspec.Direction { return pathspec.Direction(s.role == "server") }
 
-// ofRole declares rules about what the endpoints of the side have.
-func (s *side) ofRole(declare func()) {
-	if s.role == "client" {
-		s.OfClients(declare)
-		return
-	}
-	declare()
-}
-
 func (m crossing) build(p *path) error {
 	p.netkit = m.netkit
 	a, err := p.addSide(p.OnLab.A, "client", lab.NetA, m.clients)
@@ -110,7 +101,7 @@ func (p *path) addSide(h *lab.Host, role string, net lab.Net, boxes bool) (*side
 		}
 		s.ends = append(s.ends, box)
 		if !p.parts[partPrograms] { // otherwise see mustAvoidHost
-			s.ofRole(func() { p.mustCarry(pair, s.place, port, s.forward()) })
+			p.mustCarry(pair, s.place, port, s.forward())
 		}
 		if !p.parts[partBridge] {
 			return nil // it has the route already

@@ -65,7 +65,7 @@ func (overlays) build(p *path) error {
 		}
 		p.addPair(client.place, server.place, server.own, server.own, pathspec.ServerChoosesPort)
 		if p.parts[partNamespace] {
-			p.OfClients(func() { p.mustCarry(pair, near.place, lab.VethName(pair-1), pathspec.Receives) })
+			p.mustCarry(pair, near.place, lab.VethName(pair-1), pathspec.Receives)
 			p.mustCarry(pair, far.place, lab.VethName(pair-1), pathspec.Transmits)
 		}
 		if pair == 1 {

@@ -48,7 +48,7 @@ func (p *path) proof(h hosts) error {
 			}
 		}
 		if p.process {
-			if err := p.MustBeBusy(s.Daemon, pathspec.CounterName(s.At, p.switchCounterName(), "run_ns"), pathspec.AllPairs); err != nil {
+			if err := p.MustBeBusy(s.Daemon, driver.Rule{Counter: pathspec.CounterName(s.At, p.switchCounterName(), "run_ns")}); err != nil {
 				return err
 			}
 		} else if p.encapsulation == flat {

@@ -23,7 +23,7 @@ func (r DeviceRule) Counter(what string) string { return r.Device.Counter(r.At, 
 
 // DeviceRules lists the rules on the bytes of devices.
 func (p *Path) DeviceRules() (out []DeviceRule) {
-	for _, r := range p.rules {
+	for _, r := range p.attributed() {
 		of, what := result.Of(r.Counter)
 		if what != "tx_bytes" && what != "rx_bytes" {
 			continue

@@ -159,7 +159,7 @@ func (p *Path) Pairs() []driver.Pair { return p.pairs }
 // DriverPath completes own, which has what only the driver knows: Hosts, Facts, Close, and
 // optionally Snapshot to replace the one of this Path.
 func (p *Path) DriverPath(own driver.Path) *driver.Path {
-	own.Mode, own.Pairs, own.Stacks, own.Rules = p.Mode, p.pairs, p.Stacks(), p.rules
+	own.Mode, own.Pairs, own.Stacks, own.Rules = p.Mode, p.pairs, p.Stacks(), p.attributed()
 	own.Topology, own.CountersLate = p.Topology, max(own.CountersLate, p.CountersLate)
 	own.Sizes, own.Warnings = p.Sizes, slices.Concat(own.Warnings, p.Warnings)
 	if own.Snapshot == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"testing"
 
 	"tare/internal/driver"
@@ -97,6 +98,70 @@ func TestEndsAndTopology(t *testing.T) {
 }
 
 // The topology shows which counters verify a step, and what must be idle besides the path.
+// What a pair's client has is told from what its server has by where a counter is and by the direction, however the driver declares it.
+func TestRulesOfClients(t *testing.T) {
+	at := func(name string) pathspec.Place { return pathspec.Place{At: name, Host: "a", Stack: &stack{}} }
+	host := at("a")
+	p := pathspec.Path{Mode: "x/y", PairCount: 2}
+	dev := func(name string) pathspec.Device { return pathspec.Device{Name: name} }
+	var clients, servers []string
+	rule := func(list *[]string, r driver.Rule) {
+		*list = append(*list, r.Counter)
+		p.AddRules(r)
+	}
+	must.Do(t, p.ForEachPair(func(pair int) error {
+		n := fmt.Sprint(pair)
+		client, server := at("a/client"+n), at("a/server"+n)
+		p.MustCarry(pair, host, dev("out"+n), pathspec.Receives)
+		p.MustCarry(pair, host, dev("in"+n), pathspec.Transmits)
+		p.MustCarryAtLeast(pair, client, dev("eth0"), pathspec.Transmits)
+		p.MustCarry(pair, server, dev("eth0"), pathspec.Receives)
+		p.MustCarryBoth(pair, server, dev("lo"))
+		for _, of := range []string{"a/out" + n, "a/client" + n + "/eth0"} {
+			clients = append(clients, of+".tx_bytes", of+".rx_bytes")
+		}
+		for _, of := range []string{"a/in" + n, "a/server" + n + "/eth0", "a/server" + n + "/lo"} {
+			servers = append(servers, of+".tx_bytes", of+".rx_bytes")
+		}
+		rule(&clients, driver.Rule{Counter: "a/client" + n + "/sentry.run_ns", Expect: driver.ProcessBusy, Pair: pair})
+		rule(&clients, driver.Rule{Counter: "a/pasta" + n + ".run_ns", Expect: driver.ProcessBusy, Pair: pair, OfClient: true})
+		rule(&servers, driver.Rule{Counter: "a/server" + n + "/tracking.new_packets", Expect: driver.Connections, Pair: pair})
+		rule(&servers, driver.Rule{Counter: "a/dnat:" + n + ".packets", Expect: driver.Connections, Pair: pair})
+		p.AddPair(pathspec.Endpoint{Place: client}, pathspec.Endpoint{Place: server}, nil, nil, pathspec.ServerChoosesPort)
+		return nil
+	}))
+	p.MustCarry(pathspec.AllPairs, host, dev("br0"), pathspec.Receives)
+	check := func(p *pathspec.Path, clients, servers []string) {
+		t.Helper()
+		got := map[bool][]string{}
+		for _, r := range p.DriverPath(driver.Path{}).Rules {
+			if r.Pair != pathspec.AllPairs {
+				got[r.OfClient] = append(got[r.OfClient], r.Counter)
+			} else if r.OfClient {
+				t.Errorf("%s is of all pairs and of a client", r.Counter)
+			}
+		}
+		for of, want := range map[bool][]string{true: clients, false: servers} {
+			slices.Sort(got[of])
+			slices.Sort(want)
+			must.EqualFor(t, fmt.Sprintf("of clients: %t", of), want, got[of])
+		}
+	}
+	check(&p, clients, servers)
+	for _, r := range p.DeviceRules() {
+		must.EqualFor(t, r.Rule.Counter, slices.Contains(clients, r.Rule.Counter), r.Rule.OfClient)
+	}
+
+	// The clients are processes of the host that has the servers' devices.
+	raw := pathspec.Path{Mode: "x/z", PairCount: 2}
+	must.Do(t, raw.ForEachPair(func(pair int) error {
+		raw.MustCarry(pair, host, dev(fmt.Sprint("in", pair)), pathspec.Transmits)
+		raw.AddPair(pathspec.Endpoint{Place: host}, pathspec.Endpoint{Place: at(fmt.Sprint("a/server", pair))}, nil, nil, pathspec.ServerChoosesPort)
+		return nil
+	}))
+	check(&raw, nil, []string{"a/in1.rx_bytes", "a/in1.tx_bytes", "a/in2.rx_bytes", "a/in2.tx_bytes"})
+}
+
 func TestProvenTopology(t *testing.T) {
 	on := &stack{links: map[string]pathspec.Link{"eth0": {}, "lo": {}, "br0": {}}}
 	a := pathspec.Place{At: "a", Host: "a", Stack: on}

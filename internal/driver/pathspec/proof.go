@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"tare/internal/driver"
+	"tare/internal/result"
 )
 
 // Direction is the direction in which payload from client to server crosses a device.
@@ -108,13 +111,31 @@ func (p *Path) Check(holds func() error) error {
 	return holds()
 }
 
-// OfClients marks the rules that declare adds as those of what clients have, such as their sandboxes' devices: see driver.Rule.
-func (p *Path) OfClients(declare func()) {
-	first := len(p.rules)
-	declare()
-	for i := range p.rules[first:] {
-		p.rules[first+i].OfClient = true
+// attributed returns the rules, with OfClient where it follows from the path: a counter in the sandbox of one endpoint is about that endpoint.
+// Elsewhere a pair's own device receives what its client sends, and sends what that receives, or it is the server's.
+func (p *Path) attributed() []driver.Rule {
+	in := map[string]int{} // endpoints, by network stack
+	for _, pair := range p.pairs {
+		in[pair.Client.Stack]++
+		in[pair.Server.Stack]++
 	}
+	rules := slices.Clone(p.rules)
+	for i, r := range rules {
+		if r.Pair == AllPairs || r.Pair > len(p.pairs) || r.OfClient {
+			continue
+		}
+		of, what := result.Of(r.Counter)
+		at, ends := of[:max(0, strings.LastIndexByte(of, '/'))], p.pairs[r.Pair-1]
+		switch {
+		case in[at] == 1 && (at == ends.Client.Stack || at == ends.Server.Stack):
+			rules[i].OfClient = at == ends.Client.Stack
+		case what == "rx_bytes":
+			rules[i].OfClient = r.Expect == driver.Forward || r.Expect == driver.ForwardAtLeast
+		case what == "tx_bytes":
+			rules[i].OfClient = r.Expect == driver.Reverse || r.Expect == driver.ReverseAtLeast
+		}
+	}
+	return rules
 }
 
 // AddRules adds rules.

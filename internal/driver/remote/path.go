@@ -172,7 +172,7 @@ func (p *Path) MustCarry(ctx context.Context, e *Endpoint, pair int, relayed boo
 		sends, receives = receives, sends
 	}
 	p.Spec.ReadDevice(e.Place, eth)
-	p.Spec.AddRules(e.rule(pair, eth.Counter(e.Place, "tx_bytes"), sends), e.rule(pair, eth.Counter(e.Place, "rx_bytes"), receives))
+	p.Spec.AddRules(driver.Rule{Counter: eth.Counter(e.Place, "tx_bytes"), Expect: sends, Pair: pair}, driver.Rule{Counter: eth.Counter(e.Place, "rx_bytes"), Expect: receives, Pair: pair})
 	if at.IsVeth {
 		p.HostEndMustCarry(pair, e, at, receives, sends)
 	}
@@ -184,14 +184,9 @@ func (p *Path) MustCarry(ctx context.Context, e *Endpoint, pair int, relayed boo
 func (p *Path) HostEndMustCarry(pair int, e *Endpoint, at Attachment, tx, rx driver.Expect) {
 	p.Spec.ReadDevice(e.Host.Place, at.Veth)
 	if !at.Bypassed {
-		p.Spec.AddRules(e.rule(pair, at.Veth.Counter(e.Host.Place, "tx_bytes"), tx))
+		p.Spec.AddRules(driver.Rule{Counter: at.Veth.Counter(e.Host.Place, "tx_bytes"), Expect: tx, Pair: pair})
 	}
-	p.Spec.AddRules(e.rule(pair, at.Veth.Counter(e.Host.Place, "rx_bytes"), rx))
-}
-
-// rule is one about a counter of the endpoint's own devices.
-func (e *Endpoint) rule(pair int, counter string, expect driver.Expect) driver.Rule {
-	return driver.Rule{Counter: counter, Expect: expect, Pair: pair, OfClient: e.Client}
+	p.Spec.AddRules(driver.Rule{Counter: at.Veth.Counter(e.Host.Place, "rx_bytes"), Expect: rx, Pair: pair})
 }
 
 // FindAttachment finds the host side of a sandbox's device. It is empty if the host is not read.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"tare/internal/driver"
 	"tare/internal/driver/daemon"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/pathspec"
@@ -65,7 +66,7 @@ func (p *path) launch(ctx context.Context, s side, at pathspec.Place, b sandboxC
 			return err
 		}
 	}
-	return p.MustBeBusy(proc, pathspec.CounterName(s.place.At, p.counterName(pair), "run_ns"), pair)
+	return p.MustBeBusy(proc, driver.Rule{Counter: pathspec.CounterName(s.place.At, p.counterName(pair), "run_ns"), Pair: pair, OfClient: s.out})
 }
 
 // connected returns nil if the sandbox has its address and a default route.

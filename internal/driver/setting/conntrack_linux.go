@@ -79,7 +79,7 @@ func (a tracking) connections(w place, counter string) driver.Rule {
 		if of.Pair != pathspec.AllPairs {
 			return all
 		}
-		of.Pair, of.OfClient = i+1, p.Client.Stack == w.At
+		of.Pair = i + 1
 	}
 	return of
 }

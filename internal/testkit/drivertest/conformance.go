@@ -16,12 +16,14 @@ import (
 	"tare/internal/traffic/workloads"
 )
 
-// ConformancePairs checks two pairs of every mode of a driver, see Setup.ConformsPairs.
+// ConformancePairs checks two pairs of every mode of a driver, see Setup.ConformsPairs, and two clients of one server.
 func ConformancePairs(t *testing.T, d labdriver.Driver) {
 	NeedLab(t)
 	for _, m := range d.Modes() {
 		t.Run(m.ID+" with two pairs", func(t *testing.T) {
-			Build(t, d, Order(t, m.ID, 2, nil)).ConformsPairs(t)
+			s := Build(t, d, Order(t, m.ID, 2, nil))
+			s.ConformsPairs(t)
+			s.ConformsFanIn(t, "http", false)
 		})
 	}
 }
@@ -56,7 +58,7 @@ type variation struct {
 // Conforms checks the topology of a mode, its golden path, and the trials of conformance except
 // those of skipped workloads; where the path has no IPv6, they all use IPv4. Of tcp_dns and the workloads of HTTP, which to a mode are
 // exchanges, it checks one if the mode carries them all: others of the driver have the others. Of a mode with several
-// pairs, it checks what ConformsPairs does, too.
+// pairs, it checks what ConformsPairs and ConformsFanIn do, too.
 func (s *Setup) Conforms(t *testing.T, m driver.Mode, skipped ...string) {
 	t.Helper()
 	s.CheckTopology(t)
@@ -90,9 +92,7 @@ func (s *Setup) Conforms(t *testing.T, m driver.Mode, skipped ...string) {
 	if len(s.Path.Pairs) > 1 {
 		kinds := slices.DeleteFunc([]string{"tcp_stream", "http"}, func(kind string) bool { return !carries(t, m, kind) })
 		s.conformPairs(t, kinds[0])
-		if m.FanIn {
-			s.ConformsFanIn(t, "tcp_rr", false)
-		}
+		s.ConformsFanIn(t, "http", false)
 	}
 }
 

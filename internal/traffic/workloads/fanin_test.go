@@ -18,9 +18,6 @@ func TestFanInKeys(t *testing.T) {
 	for _, w := range All() {
 		cat.Workloads = append(cat.Workloads, w.Spec().WorkloadSpec)
 	}
-	for i := range cat.Modes {
-		cat.Modes[i].FanIn = cat.Modes[i].ID == "host"
-	}
 	for _, kind := range []string{"tcp_rr", "http", "http2", "grpc"} {
 		of := func(n int) study.Workload {
 			w := study.Workload{Kind: kind, FanIn: n}
@@ -51,12 +48,4 @@ func TestFanInKeys(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", w, text, want)
 		}
 	}
-	w := study.Workload{Kind: "tcp_rr", FanIn: 2}
-	check := func(modes ...string) []study.Problem {
-		return study.Check(study.Study{Modes: study.ModesOf(modes...), Workloads: []study.Workload{w}}, cat, nil)
-	}
-	must.Equal(t, 0, len(check("host", "docker/bridge")))
-	problems := check("docker/bridge", "netns/bridge")
-	must.Equal(t, 1, len(problems))
-	must.Contain(t, problems[0].Text, "fan_in is 2, but no mode of the study can have it (docker/bridge, netns/bridge): ")
 }

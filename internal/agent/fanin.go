@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"strings"
 	"sync"
 
@@ -11,10 +13,54 @@ import (
 // shared is the one server of several clients.
 type shared struct {
 	*Client
-	mu     sync.Mutex
-	left   int     // clients that have not reported
-	failed *Client // that failed first; nil if none has
-	why    error   // of that
+	warm, over chan struct{} // closed when all clients have warmed up, and when one has failed or the server has ended
+	end        func()        // closes over, once
+	mu         sync.Mutex
+	cold       int     // clients that have not warmed up
+	left       int     // clients that have not reported
+	failed     *Client // that failed first; nil if none has
+	why        error   // of that
+}
+
+// dial runs the client's part of a trial in one piece. Clients of one server connect and warm up, and begin the timed part together.
+func (t *Trial) dial(ctx context.Context) (traffic.Report, error) {
+	if t.shared == nil {
+		return t.client.Dial(ctx, t.params)
+	}
+	p := t.params
+	p.Slice = p.Duration
+	if _, err := t.client.Open(ctx, p); err != nil {
+		return traffic.Report{}, err
+	}
+	if err := t.shared.meet(ctx); err != nil {
+		return traffic.Report{}, err
+	}
+	if _, err := t.client.Slice(ctx, p.Duration); err != nil {
+		return traffic.Report{}, err
+	}
+	return t.client.Report(ctx)
+}
+
+// errEndedEarly is the error of a client that waits for others, of which none has failed.
+var errEndedEarly = errors.New("the server ended before all its clients had warmed up")
+
+// meet waits until all clients have warmed up. Its error is that of the client that failed meanwhile.
+func (s *shared) meet(ctx context.Context) error {
+	s.mu.Lock()
+	if s.cold--; s.cold == 0 {
+		close(s.warm)
+	}
+	s.mu.Unlock()
+	select {
+	case <-s.warm:
+		return nil
+	case <-s.over:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return cmp.Or(s.why, errEndedEarly)
 }
 
 // otherClientError is the error of the client that failed first, because of which the server of the others was cancelled.
@@ -30,7 +76,8 @@ func BeginFanIn(ctx context.Context, clients []*Client, server *Client, clientSi
 	if err != nil {
 		return nil, err
 	}
-	s := &shared{Client: server, left: len(clients)}
+	s := &shared{Client: server, left: len(clients), cold: len(clients), warm: make(chan struct{}), over: make(chan struct{})}
+	s.end = sync.OnceFunc(func() { close(s.over) })
 	ended := first.serverDone
 	var trials []*Trial
 	for i, client := range clients {
@@ -46,6 +93,7 @@ func BeginFanIn(ctx context.Context, clients []*Client, server *Client, clientSi
 func (s *shared) deliver(trials []*Trial, r endpointResult) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.end()
 	for i, t := range trials {
 		own := r
 		if i > 0 {
@@ -68,6 +116,7 @@ func (s *shared) note(of *Client, err error) {
 	if s.failed == nil {
 		s.failed, s.why = of, err
 	}
+	s.end()
 }
 
 // SendPeerReport tells the server that all clients have ended, when the last one has. It counts by itself what they sent.

@@ -1,6 +1,8 @@
 package agent_test
 
 import (
+	"context"
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -82,6 +84,29 @@ func TestFanIn(t *testing.T) {
 	}
 }
 
+// No client begins the timed part before all have warmed up: one has not ended while another has not connected.
+func TestFanInBeginsTogether(t *testing.T) {
+	clients, server := []*agent.Client{begin(t), begin(t)}, begin(t)
+	for _, kind := range []string{"http", "http2", "grpc"} {
+		p := long(params(kind))
+		p.FanIn, p.KeepAlive, p.Warmup, p.Duration = 2, "on", 5*time.Millisecond, 20*time.Millisecond
+		trials := must.Get(agent.BeginFanIn(t.Context(), clients, server, []traffic.Params{p, p}, p))(t)
+		ended := make(chan error, 1)
+		go func() {
+			_, _, err := trials[0].Run(t.Context())
+			ended <- err
+		}()
+		select {
+		case err := <-ended:
+			t.Fatalf("%s: a client ended alone: %v", kind, err)
+		case <-time.After(10 * (p.Warmup + p.Duration)):
+		}
+		second, _, err := trials[1].Run(t.Context())
+		must.Do(t, err, <-ended)
+		must.True(t, second.Messages > 0 && second.Window.Seconds >= p.Duration.Seconds()/2, "%s: %+v", kind, second)
+	}
+}
+
 // If one client fails, so do the others, and each says why that one did.
 func TestFanInFails(t *testing.T) {
 	t.Parallel()
@@ -123,8 +148,23 @@ func TestFanInFails(t *testing.T) {
 		must.FailFor(t, []string{"client 1", "client 2"}[i], err, "wait for the server")
 	}
 
+	// A client that fails while another has warmed up and waits for it.
+	p = long(params("http"))
+	p.FanIn, p.KeepAlive = 2, "on"
+	trials = must.Get(agent.BeginFanIn(t.Context(), clients, server, []traffic.Params{p, p}, p))(t)
+	ended := make(chan error, 1)
+	go func() {
+		_, _, err := trials[0].Run(t.Context())
+		ended <- err
+	}()
+	cancelled, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("no luck"))
+	_, _, err := trials[1].Run(cancelled)
+	must.FailFor(t, "the client that fails", err, "no luck")
+	must.FailFor(t, "the client that waits for it", <-ended, "no luck")
+
 	// The port of the server cannot be opened.
 	p.Address = "192.0.2.1:1"
-	_, err := agent.BeginFanIn(t.Context(), clients, server, []traffic.Params{p, p}, p)
+	_, err = agent.BeginFanIn(t.Context(), clients, server, []traffic.Params{p, p}, p)
 	must.Fail(t, err, "192.0.2.1")
 }

@@ -84,7 +84,7 @@ func (t *Trial) Endpoints() []netip.AddrPort {
 func (t *Trial) Run(ctx context.Context) (client, server traffic.Report, err error) {
 	dialled := make(chan endpointResult, 1)
 	go func() {
-		r, err := t.client.Dial(ctx, t.params)
+		r, err := t.dial(ctx)
 		dialled <- endpointResult{r, err}
 	}()
 	var c, s endpointResult

@@ -20,7 +20,7 @@ type Sliced interface {
 // concurrently.
 type Session interface {
 	// Slice runs the traffic for d. It does not count the first d/SliceWarmup, during which caches
-	// still hold data of another mode.
+	// still hold data of another mode, unless Params.Rounds is 0: no other mode had its turn.
 	Slice(ctx context.Context, d time.Duration) error
 	// Close ends the trial and reports on all slices together.
 	Close() Report
@@ -100,15 +100,22 @@ func DriveInSlices(ctx context.Context, p Params, dial func(context.Context, Par
 		c.Close()
 		return nil, err
 	}
-	return clientSession{c}, nil
+	return clientSession{c, p.Rounds == 0}, nil
 }
 
-type clientSession struct{ ClientDriven }
+// clientSession is the client of a trial in slices, or of one in one piece behind its warm-up, of which all is counted.
+type clientSession struct {
+	ClientDriven
+	whole bool
+}
 
 // Held has the round trip only: a path holds nothing between exchanges.
 func (s clientSession) Held() *Held { return &Held{RTT: s.RTT()} }
 
 func (s clientSession) Slice(ctx context.Context, d time.Duration) error {
 	warmup := d / SliceWarmup
+	if s.whole {
+		warmup = 0
+	}
 	return s.Drive(ctx, warmup, d-warmup)
 }

@@ -2,12 +2,14 @@ package runner_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
 	"testing"
 	"time"
 
+	"tare/internal/agent/transport"
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/netns"
@@ -29,12 +31,32 @@ func fannedIn(kind string) study.Workload {
 	return w
 }
 
+// oneServer are the modes of netns, of whose paths only the first pair's server can be started.
+type oneServer struct{ netns.Driver }
+
+func (d oneServer) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
+	p, err := d.Driver.Provision(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	for i := range p.Pairs[1:] {
+		p.Pairs[1+i].Server.Launcher = unneeded{}
+	}
+	return p, nil
+}
+
+type unneeded struct{}
+
+func (unneeded) Launch(context.Context, ...string) (transport.Conn, error) {
+	return nil, errors.New("no client needs this server")
+}
+
 // Clients in sandboxes of their own have one server, in slices and in one piece: the path is proven, the server answered what all of them asked, and
-// the values of the trial are those of all.
+// the values of the trial are those of all. No other server is started.
 func TestFanIn(t *testing.T) {
 	t.Parallel()
 	modes := []string{"host", "netns/bridge"}
-	run, trials := runStudy(t.Context(), t, netns.Driver{}, modes, func(s *study.Study) {
+	run, trials := runStudy(t.Context(), t, oneServer{}, modes, func(s *study.Study) {
 		s.Workloads = []study.Workload{fannedIn("tcp_rr"), fannedIn("http")}
 	}, nil)
 	for _, mode := range modes {

@@ -148,7 +148,7 @@ func (r *testbed) setUp(ctx context.Context, s *modeUnderTest, clock *driver.Set
 	for range s.path.Pairs {
 		s.agents = append(s.agents, &agentPair{})
 	}
-	if err := s.start(ctx, r.cfg.RunID, len(s.agents)); err != nil {
+	if err := s.start(ctx, r.cfg.RunID, len(s.agents), r.mostOf(s, study.Workload.Servers)); err != nil {
 		return err
 	}
 	s.setupTime = time.Since(began)
@@ -238,15 +238,16 @@ func label(name string, place int) string {
 	return safe
 }
 
-// start starts the agents of the first n pairs that are not running.
-func (s *modeUnderTest) start(ctx context.Context, run string, n int) error {
-	for i, at := range s.agents[:n] {
+// start starts the agents of the first clients and servers of the path that are not running.
+func (s *modeUnderTest) start(ctx context.Context, run string, clients, servers int) error {
+	for i, at := range s.agents {
 		pair := s.path.Pairs[i]
 		for _, a := range []struct {
-			end driver.Endpoint
-			at  **agent.Client
-		}{{pair.Client, &at.client}, {pair.Server, &at.server}} {
-			if *a.at != nil && (*a.at).Err() == nil {
+			end    driver.Endpoint
+			at     **agent.Client
+			needed bool
+		}{{pair.Client, &at.client, i < clients}, {pair.Server, &at.server, i < servers}} {
+			if !a.needed || *a.at != nil && (*a.at).Err() == nil {
 				continue
 			}
 			c, err := agent.Start(ctx, a.end.Launcher, run, s.mode.ID+"@"+a.end.Name)

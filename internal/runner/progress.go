@@ -56,7 +56,9 @@ func (r *measurement) reportProgress(tr *trialRun, i int) {
 	}
 	at := tr.tested.agents[i]
 	at.client.Watch(tr.progress.listenerOf(2 * i))
-	at.server.Watch(tr.progress.listenerOf(2*i + 1))
+	if at.server != nil { // each other client of one server has none of its own
+		at.server.Watch(tr.progress.listenerOf(2*i + 1))
+	}
 }
 
 func (r *measurement) newProgressRate(tr *trialRun) *progressRate {

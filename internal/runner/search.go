@@ -105,7 +105,7 @@ func (r *measurement) beginSearch(ctx context.Context, tr *trialRun) (err error)
 // beginSegment begins a part of the search that is proven together: it starts missing
 // agents and reads the counters.
 func (r *measurement) beginSegment(ctx context.Context, tr *trialRun) (err error) {
-	if err := tr.tested.start(ctx, r.cfg.RunID, len(tr.pairs)); err != nil {
+	if err := tr.tested.start(ctx, r.cfg.RunID, len(tr.pairs), len(tr.pairs)); err != nil {
 		return err
 	}
 	if tr.before, err = tr.tested.path.Snapshot(ctx); err != nil {

@@ -43,14 +43,6 @@ func standbyOf(tr *trialRun) (*standby, error) {
 // succeeds reports whether the second server is there only once the event has begun.
 func (s *standby) succeeds() bool { return s != nil && s.pair < 0 }
 
-// endpoints is how many pairs of the path the trial needs the agents of.
-func (tr *trialRun) endpoints() int {
-	if s := tr.standby; s != nil && !s.succeeds() {
-		return len(tr.all()) + 1
-	}
-	return len(tr.all())
-}
-
 // beginStandby opens the port of the second server, if the trial has one.
 func (tr *trialRun) beginStandby(ctx context.Context) error {
 	s := tr.standby

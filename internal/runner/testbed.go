@@ -176,11 +176,14 @@ func (r *testbed) mostPairs() int {
 }
 
 // pairsOf is the number of pairs of endpoints that the workloads need which a mode carries.
-func (r *testbed) pairsOf(s *modeUnderTest) int {
+func (r *testbed) pairsOf(s *modeUnderTest) int { return r.mostOf(s, study.Workload.Endpoints) }
+
+// mostOf is the most that one of the workloads needs which a mode carries, at least 1.
+func (r *testbed) mostOf(s *modeUnderTest, needs func(study.Workload) int) int {
 	most := 1
 	for _, w := range r.schedule.Plan.Workloads {
 		if s.whyNot(w) == "" {
-			most = max(most, w.Endpoints())
+			most = max(most, needs(w))
 		}
 	}
 	return most

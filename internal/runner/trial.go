@@ -133,7 +133,7 @@ func (r *measurement) waitBeforeGroup(ctx context.Context, group []*trialRun) er
 		if !r.cfg.Machines.Local() && tr.err == nil {
 			// Missing agents would otherwise start after the wait. A failure is reported
 			// then.
-			_ = tr.tested.start(ctx, r.cfg.RunID, tr.endpoints())
+			_ = tr.tested.start(ctx, r.cfg.RunID, tr.Workload.Endpoints(), tr.Workload.Servers())
 		}
 	}
 	idleFor := func(long time.Duration) observe.Window {
@@ -183,7 +183,7 @@ func (r *measurement) runWhole(ctx context.Context, tr *trialRun) {
 // begin reads the path's counters and opens the servers' ports.
 func (r *measurement) begin(ctx context.Context, tr *trialRun) (err error) {
 	tr.out.Started = r.now()
-	if err := tr.tested.start(ctx, r.cfg.RunID, tr.endpoints()); err != nil {
+	if err := tr.tested.start(ctx, r.cfg.RunID, tr.Workload.Endpoints(), tr.Workload.Servers()); err != nil {
 		return err
 	}
 	if err := tr.tested.path.FlushConnections(ctx); err != nil {

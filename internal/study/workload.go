@@ -194,6 +194,14 @@ func (w Workload) Endpoints() int {
 	return n
 }
 
+// Servers is how many servers the workload has at once.
+func (w Workload) Servers() int {
+	if w.FanIn > 1 {
+		return 1
+	}
+	return w.Endpoints()
+}
+
 // In reports whether the workload runs in the block of that number, from 1 on.
 func (w Workload) In(block int) bool {
 	every := max(1, w.Every)

@@ -59,7 +59,7 @@ func stay(t *testing.T, g *existing.Driver) lab.Spec {
 }
 
 // checkMode builds a mode on existing engines, and expects it to be proven for streams,
-// datagrams and connections.
+// datagrams and connections, and with several pairs for clients of one server.
 func checkMode(t *testing.T, g *existing.Driver, o driver.Order) {
 	t.Helper()
 	o.Label, o.Pairs = o.Mode, max(o.Pairs, 1)
@@ -83,6 +83,9 @@ func checkMode(t *testing.T, g *existing.Driver, o driver.Order) {
 			}
 		}
 	}
+	if o.Pairs > 1 {
+		s.ConformsFanIn(t, "http", false)
+	}
 }
 
 func TestExistingPair(t *testing.T) {
@@ -91,9 +94,11 @@ func TestExistingPair(t *testing.T) {
 	g := connect(t, true, s.hosts...)
 	t.Cleanup(func() { untouched(t, s.a, s.b) })
 	run := stay(t, g)
-	for _, mode := range []string{"host", "host-local", "docker/host", "docker/published", "docker/bridge", "docker/colocated",
-		"docker/to-host", "docker/userland-proxy", "docker/overlay"} {
-		t.Run(mode, func(t *testing.T) { checkMode(t, g, drivertest.SpecOn(run, driver.Order{Mode: mode}).Order) })
+	for mode, pairs := range map[string]int{"host": 1, "host-local": 1, "docker/host": 1, "docker/published": 2, "docker/bridge": 2, "docker/colocated": 1,
+		"docker/to-host": 1, "docker/userland-proxy": 1, "docker/overlay": 2} {
+		t.Run(mode, func(t *testing.T) {
+			checkMode(t, g, drivertest.SpecOn(run, driver.Order{Mode: mode, Pairs: pairs}).Order)
+		})
 	}
 	// Two networks on one link, as on a user's LAN, with reserved addresses.
 	wire := s.lab.Addresses(lab.NetUnderlay, 64)[0]

@@ -81,6 +81,7 @@ func TestKubernetesConflists(t *testing.T) {
 				}
 			}
 			must.EqualFor(t, "both pairs", nil, must.Err(s.TrialPairs(t, drivertest.Params("tcp_stream"), tt.ipv6, 2)))
+			s.ConformsFanIn(t, "http", tt.ipv6)
 		})
 	}
 }

@@ -126,6 +126,10 @@ func TestRulesOfClients(t *testing.T) {
 		rule(&clients, driver.Rule{Counter: "a/client" + n + "/sentry.run_ns", Expect: driver.ProcessBusy, Pair: pair})
 		rule(&clients, driver.Rule{Counter: "a/pasta" + n + ".run_ns", Expect: driver.ProcessBusy, Pair: pair, OfClient: true})
 		rule(&servers, driver.Rule{Counter: "a/server" + n + "/tracking.new_packets", Expect: driver.Connections, Pair: pair})
+		for _, what := range []string{".tx_bytes", ".rx_bytes"} {
+			p.ReadDevice(host, dev("ifb"+n))
+			rule(&servers, driver.Rule{Counter: "a/ifb" + n + what, Expect: driver.ReverseAtLeast, Pair: pair})
+		}
 		rule(&servers, driver.Rule{Counter: "a/dnat:" + n + ".packets", Expect: driver.Connections, Pair: pair})
 		p.AddPair(pathspec.Endpoint{Place: client}, pathspec.Endpoint{Place: server}, nil, nil, pathspec.ServerChoosesPort)
 		return nil

@@ -112,14 +112,19 @@ func (p *Path) Check(holds func() error) error {
 }
 
 // attributed returns the rules, with OfClient where it follows from the path: a counter in the sandbox of one endpoint is about that endpoint.
-// Elsewhere a pair's own device receives what its client sends, and sends what that receives, or it is the server's.
+// Elsewhere a pair's own device receives what its client sends, and sends what that receives, or it is the server's. Of one that sends what it
+// receives, as an ifb does, only the driver knows it.
 func (p *Path) attributed() []driver.Rule {
 	in := map[string]int{} // endpoints, by network stack
 	for _, pair := range p.pairs {
 		in[pair.Client.Stack]++
 		in[pair.Server.Stack]++
 	}
-	rules := slices.Clone(p.rules)
+	rules, on := slices.Clone(p.rules), map[string]int{} // rules of a device with one expectation
+	for _, r := range rules {
+		of, _ := result.Of(r.Counter)
+		on[of+" "+r.Expect.String()]++
+	}
 	for i, r := range rules {
 		if r.Pair == AllPairs || r.Pair > len(p.pairs) || r.OfClient {
 			continue
@@ -129,6 +134,7 @@ func (p *Path) attributed() []driver.Rule {
 		switch {
 		case in[at] == 1 && (at == ends.Client.Stack || at == ends.Server.Stack):
 			rules[i].OfClient = at == ends.Client.Stack
+		case on[of+" "+r.Expect.String()] > 1:
 		case what == "rx_bytes":
 			rules[i].OfClient = r.Expect == driver.Forward || r.Expect == driver.ForwardAtLeast
 		case what == "tx_bytes":

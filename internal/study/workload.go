@@ -179,6 +179,9 @@ const (
 	EndpointReplaced = "endpoint_replaced" // the event whose trials have a second server
 )
 
+// DisablesNagle reports whether TCP sends small segments at once.
+func (w Workload) DisablesNagle() bool { return w.NoDelay != nil && *w.NoDelay }
+
 // OfServer is how many clients each server of the workload has.
 func (w Workload) OfServer() int { return max(1, w.FanIn) }
 

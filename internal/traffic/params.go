@@ -74,9 +74,6 @@ func (p Params) Pinned() *int {
 	return &cpu
 }
 
-// DisablesNagle reports whether TCP sends small segments at once.
-func (p Params) DisablesNagle() bool { return p.NoDelay != nil && *p.NoDelay }
-
 // Threading returns how the endpoint's threads run.
 func (p Params) Threading() thread.Settings {
 	return thread.Settings{CPU: p.CPU, FIFO: p.RealTime(), Spin: p.Spins()}

@@ -52,7 +52,7 @@ func (c List) FillReport(r *traffic.Report) {
 
 // Options returns the socket options of an endpoint.
 func Options(p traffic.Params) socket.TCPOptions {
-	return socket.TCPOptions{NoDelay: p.DisablesNagle(), Congestion: p.Congestion, SendBuffer: p.SendBuffer.Socket(), ReceiveBuffer: p.ReceiveBuffer.Socket()}
+	return socket.TCPOptions{Workload: p.Workload}
 }
 
 // TooManyFiles adds what to do if the process may not open as many sockets.

@@ -2,7 +2,6 @@ package socket
 
 import (
 	"encoding/binary"
-	"fmt"
 	"net/netip"
 	"unsafe"
 
@@ -13,14 +12,13 @@ import (
 type Dialer struct {
 	family, length uintptr
 	to             [unix.SizeofSockaddrInet6]byte
-	o              TCPOptions
-	congestion     []byte // to set, nil for the system's default
-	buffers        bool   // to set
+	o              TCPOptions // those to set
 }
 
 // NewDialer determines the options to set on connections to addr.
 func NewDialer(addr netip.AddrPort, o TCPOptions) (Dialer, error) {
-	d := Dialer{o: o, buffers: o.SendBuffer >= 0 || o.ReceiveBuffer >= 0}
+	d := Dialer{o: o}
+	d.o.NoDelay = nil // each request is one write, when nothing is unacknowledged
 	// A sockaddr has its family in host byte order and its port in network byte order.
 	if a := addr.Addr(); a.Is6() {
 		d.family, d.length = unix.AF_INET6, unix.SizeofSockaddrInet6
@@ -39,8 +37,8 @@ func NewDialer(addr netip.AddrPort, o TCPOptions) (Dialer, error) {
 	}
 	defer unix.Close(fd)
 	own, err := unix.GetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION)
-	if o.Congestion != "" && (err != nil || own != o.Congestion) {
-		d.congestion = []byte(o.Congestion)
+	if err == nil && own == o.Congestion {
+		d.o.Congestion = ""
 	}
 	return d, nil
 }
@@ -72,21 +70,8 @@ func (d *Dialer) socket() (int, error) {
 }
 
 func (d *Dialer) configure(fd int) error {
-	if d.congestion != nil {
-		if err := setNow(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, unsafe.Pointer(&d.congestion[0]), len(d.congestion)); err != nil {
-			return fmt.Errorf("set congestion control %s: %w", d.o.Congestion, err)
-		}
+	if err := setOptions(fd, &d.o); err != nil || !d.o.Reset {
+		return err
 	}
-	if d.buffers {
-		if err := setBuffers(fd, d.o.SendBuffer, d.o.ReceiveBuffer); err != nil {
-			return err
-		}
-	}
-	if d.o.Reset {
-		linger := unix.Linger{Onoff: 1}
-		if err := setNow(fd, unix.SOL_SOCKET, unix.SO_LINGER, unsafe.Pointer(&linger), int(unsafe.Sizeof(linger))); err != nil {
-			return fmt.Errorf("set SO_LINGER: %w", err)
-		}
-	}
-	return nil
+	return setReset(fd)
 }

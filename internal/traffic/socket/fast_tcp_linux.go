@@ -97,7 +97,7 @@ func openTCP(addr netip.AddrPort, o TCPOptions) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	if err := configure(fd, o); err != nil {
+	if err := configure(fd, &o); err != nil {
 		unix.Close(fd)
 		return -1, err
 	}
@@ -105,7 +105,7 @@ func openTCP(addr netip.AddrPort, o TCPOptions) (int, error) {
 }
 
 // configure sets the options that must be active before the handshake.
-func configure(fd int, o TCPOptions) error {
+func configure(fd int, o *TCPOptions) error {
 	if err := setOptions(fd, o); err != nil {
 		return err
 	}

@@ -13,19 +13,23 @@ import (
 )
 
 // setOptions sets the options that must be active before the handshake: the window scale depends on
-// the receive buffer, and accepted sockets inherit the options of the listening socket.
-func setOptions(fd int, o TCPOptions) error {
+// the receive buffer, and accepted sockets inherit the options of the listening socket. It makes no system
+// call for what the options leave to the kernel.
+func setOptions(fd int, o *TCPOptions) error {
 	if err := setCongestion(fd, o.Congestion); err != nil {
 		return err
 	}
-	if err := setBuffers(fd, o.SendBuffer, o.ReceiveBuffer); err != nil {
+	if err := setBuffers(fd, o.SendBuffer.Socket(), o.ReceiveBuffer.Socket()); err != nil {
 		return err
 	}
-	on := 0
-	if o.NoDelay {
+	if o.NoDelay == nil {
+		return nil
+	}
+	on := int32(0)
+	if *o.NoDelay {
 		on = 1
 	}
-	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, on); err != nil {
+	if err := setNow(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, unsafe.Pointer(&on), int(unsafe.Sizeof(on))); err != nil {
 		return fmt.Errorf("set TCP_NODELAY: %w", err)
 	}
 	return nil
@@ -36,7 +40,7 @@ func setCongestion(fd int, name string) error {
 	if name == "" {
 		return nil
 	}
-	err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name)
+	err := setNow(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, unsafe.Pointer(unsafe.StringData(name)), len(name))
 	switch {
 	case err == nil:
 		return nil
@@ -81,7 +85,8 @@ func setBuffer(fd, force, plain, bytes int) error {
 
 // setReset makes a socket close with RST instead of FIN.
 func setReset(fd int) error {
-	if err := unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}); err != nil {
+	linger := unix.Linger{Onoff: 1}
+	if err := setNow(fd, unix.SOL_SOCKET, unix.SO_LINGER, unsafe.Pointer(&linger), int(unsafe.Sizeof(linger))); err != nil {
 		return fmt.Errorf("set SO_LINGER: %w", err)
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 
 // ListenProbes opens a TCP port for probes, which are not timed. Close ends a call of Accept.
 func ListenProbes(address string) (Listener, error) {
-	return Portable{}.ListenTCP(address, TCPOptions{NoDelay: true, SendBuffer: -1, ReceiveBuffer: -1})
+	return Portable{}.ListenTCP(address, probeOptions())
 }
 
 // ListenPacket opens a UDP port for probes, which are not timed.

@@ -17,7 +17,7 @@ import (
 // ListenProbes opens a TCP port for probes, which are not timed. Close ends a call of Accept within
 // PollTimeout.
 func ListenProbes(address string) (Listener, error) {
-	return Winsock{}.ListenTCP(address, TCPOptions{NoDelay: true, SendBuffer: -1, ReceiveBuffer: -1})
+	return Winsock{}.ListenTCP(address, probeOptions())
 }
 
 // ListenPacket opens a UDP port for probes, which are not timed. Package net cannot open one under

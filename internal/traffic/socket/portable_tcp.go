@@ -185,7 +185,7 @@ func (Portable) DialTCP(ctx context.Context, addr netip.AddrPort, o TCPOptions) 
 
 // newPortableStream sets the options that package net would otherwise set to its defaults.
 func newPortableStream(c *net.TCPConn, o TCPOptions) (Stream, error) {
-	err := c.SetNoDelay(o.NoDelay)
+	err := c.SetNoDelay(o.DisablesNagle())
 	if err == nil {
 		err = afterHandshake(c, o)
 	}

@@ -13,7 +13,7 @@ func beforeHandshake(o TCPOptions) func(network, address string, c syscall.RawCo
 	return func(_, _ string, c syscall.RawConn) error {
 		var set error
 		return errors.Join(c.Control(func(fd uintptr) {
-			if set = setOptions(int(fd), o); set != nil {
+			if set = setOptions(int(fd), &o); set != nil {
 				return
 			}
 			// As in the fast implementation: consecutive trials use the same published port.

@@ -13,13 +13,13 @@ func beforeHandshake(TCPOptions) func(network, address string, c syscall.RawConn
 // afterHandshake sets the buffers. The system chooses the congestion control, and the report leaves
 // it unknown.
 func afterHandshake(c *net.TCPConn, o TCPOptions) error {
-	if o.SendBuffer >= 0 {
-		if err := c.SetWriteBuffer(o.SendBuffer); err != nil {
+	if n := o.SendBuffer.Socket(); n >= 0 {
+		if err := c.SetWriteBuffer(n); err != nil {
 			return err
 		}
 	}
-	if o.ReceiveBuffer >= 0 {
-		return c.SetReadBuffer(o.ReceiveBuffer)
+	if n := o.ReceiveBuffer.Socket(); n >= 0 {
+		return c.SetReadBuffer(n)
 	}
 	return nil
 }

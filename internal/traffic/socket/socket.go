@@ -10,6 +10,9 @@ import (
 	"errors"
 	"net/netip"
 	"time"
+
+	"tare/internal/study"
+	"tare/internal/study/quantity"
 )
 
 // TCP opens the TCP connections of a workload.
@@ -19,13 +22,16 @@ type TCP interface {
 	DialTCP(ctx context.Context, to netip.AddrPort, o TCPOptions) (Stream, error)
 }
 
-// TCPOptions are the socket options of TCP connections.
+// TCPOptions are the socket options of TCP connections: those keys of a workload that are options of a socket.
+// Without a congestion control, or with a buffer that is auto, the kernel chooses it.
 type TCPOptions struct {
-	NoDelay       bool
-	Congestion    string // congestion control, "" leaves it to the kernel
-	SendBuffer    int    // bytes, -1 leaves it to the kernel
-	ReceiveBuffer int    // bytes, -1 leaves it to the kernel
-	Reset         bool   // dialled connections end with RST instead of FIN
+	study.Workload
+	Reset bool // dialled connections end with RST instead of FIN
+}
+
+// probeOptions are those of ports for probes.
+func probeOptions() TCPOptions {
+	return TCPOptions{Workload: study.Workload{NoDelay: new(true), SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.AutoBuffer()}}
 }
 
 // Port is an open port.

@@ -75,10 +75,10 @@ func (s *winStream) Close() {
 // setWinsockOptions sets the options that must be active before the handshake. The system chooses
 // the congestion control, and the report leaves it unknown.
 func setWinsockOptions(h windows.Handle, o TCPOptions) error {
-	if err := setWinsockBuffers(h, o.SendBuffer, o.ReceiveBuffer); err != nil {
+	if err := setWinsockBuffers(h, o.SendBuffer.Socket(), o.ReceiveBuffer.Socket()); err != nil {
 		return err
 	}
-	return setNoDelay(h, o.NoDelay)
+	return setNoDelay(h, o.DisablesNagle())
 }
 
 func setNoDelay(h windows.Handle, noDelay bool) error {
@@ -195,7 +195,7 @@ func (l *winListener) accepted(h windows.Handle) (Stream, error) {
 		err = setNonBlocking(h)
 	}
 	if err == nil {
-		err = setNoDelay(h, l.o.NoDelay)
+		err = setNoDelay(h, l.o.DisablesNagle())
 	}
 	if err == nil {
 		var s *winStream

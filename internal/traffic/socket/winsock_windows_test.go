@@ -10,18 +10,20 @@ import (
 
 	"golang.org/x/sys/windows"
 
+	"tare/internal/study"
+	"tare/internal/study/quantity"
 	"tare/internal/testkit/must"
 )
 
 // winPair returns client and server of a connection over loopback.
 func winPair(t *testing.T) (client, server *winStream) {
 	t.Helper()
-	l := must.Get(Winsock{}.ListenTCP("127.0.0.1:0", TCPOptions{NoDelay: true, SendBuffer: -1, ReceiveBuffer: 1 << 20}))(t)
+	l := must.Get(Winsock{}.ListenTCP("127.0.0.1:0", TCPOptions{Workload: study.Workload{NoDelay: new(true), SendBuffer: quantity.AutoBuffer(), ReceiveBuffer: quantity.Buffer(1 << 20)}}))(t)
 	t.Cleanup(l.Close)
 	if _, err := l.AcceptNow(); !IsAgain(err) {
 		t.Errorf("accept without a connection: %v", err)
 	}
-	a := must.Get(Winsock{}.DialTCP(t.Context(), netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), l.Port()), TCPOptions{NoDelay: true, SendBuffer: -1, ReceiveBuffer: -1}))(t)
+	a := must.Get(Winsock{}.DialTCP(t.Context(), netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), l.Port()), probeOptions()))(t)
 	t.Cleanup(a.Close)
 	for {
 		b, err := l.Accept(nil)
@@ -89,10 +91,10 @@ func TestWinStream(t *testing.T) {
 
 // A port that nobody listens on is an error that names it, not a timeout.
 func TestWinRefused(t *testing.T) {
-	l := must.Get(Winsock{}.ListenTCP("127.0.0.1:0", TCPOptions{SendBuffer: -1, ReceiveBuffer: -1}))(t)
+	l := must.Get(Winsock{}.ListenTCP("127.0.0.1:0", probeOptions()))(t)
 	to := netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), l.Port())
 	l.Close()
-	if s, err := (Winsock{}).DialTCP(t.Context(), to, TCPOptions{SendBuffer: -1, ReceiveBuffer: -1}); err == nil || !errors.Is(err, windows.WSAECONNREFUSED) && !errors.Is(err, windows.ERROR_CONNECTION_REFUSED) {
+	if s, err := (Winsock{}).DialTCP(t.Context(), to, probeOptions()); err == nil || !errors.Is(err, windows.WSAECONNREFUSED) && !errors.Is(err, windows.ERROR_CONNECTION_REFUSED) {
 		t.Errorf("connected to a closed port: %v, %v", s, err)
 	}
 }

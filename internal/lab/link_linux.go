@@ -47,7 +47,7 @@ func (l *Lab) connectHalf() error {
 	if l.Spec.MTU > card.MTU {
 		return &LinkError{fmt.Sprintf("the hosts need an MTU of %d, and that of %s is %d; set a larger MTU on the links of both machines", l.Spec.MTU, l.Spec.Link.Parent, card.MTU)}
 	}
-	err = machine.Links().Macvlan(dev, l.Spec.Link.Parent, here.NS)
+	err = machine.Links().Child("macvlan", dev, l.Spec.Link.Parent, here.NS)
 	switch {
 	case errors.Is(err, unix.EOPNOTSUPP):
 		return &LinkError{fmt.Sprintf("the kernel lacks macvlan (CONFIG_MACVLAN, or its module): %v", err)}

@@ -72,21 +72,20 @@ func (ns *Links) Bridge(d Device) error {
 	return ns.add(&netlink.Bridge{LinkAttrs: d.attrs()}, d, ns.whole())
 }
 
-// Macvlan creates a macvlan device of parent, in bridge mode, in the namespace into.
-func (ns *Links) Macvlan(d Device, parent string, into *NS) error {
-	return ns.addChild(d, parent, into, func(a netlink.LinkAttrs) netlink.Link {
-		return &netlink.Macvlan{LinkAttrs: a, Mode: netlink.MACVLAN_MODE_BRIDGE}
-	})
+// childOf is a device of a kind that is made on another one, by the name that `ip link add type` has for it: macvlan in bridge
+// mode, ipvlan in L2 mode.
+func childOf(kind string, a netlink.LinkAttrs) (netlink.Link, error) {
+	switch kind {
+	case "macvlan":
+		return &netlink.Macvlan{LinkAttrs: a, Mode: netlink.MACVLAN_MODE_BRIDGE}, nil
+	case "ipvlan":
+		return &netlink.IPVlan{LinkAttrs: a, Mode: netlink.IPVLAN_MODE_L2}, nil
+	}
+	return nil, fmt.Errorf("create %s: no kind of device on another one has the name %q", a.Name, kind)
 }
 
-// IPVlan creates an ipvlan device of parent, in L2 mode, in the namespace into.
-func (ns *Links) IPVlan(d Device, parent string, into *NS) error {
-	return ns.addChild(d, parent, into, func(a netlink.LinkAttrs) netlink.Link {
-		return &netlink.IPVlan{LinkAttrs: a, Mode: netlink.IPVLAN_MODE_L2}
-	})
-}
-
-func (ns *Links) addChild(d Device, parent string, into *NS, of func(netlink.LinkAttrs) netlink.Link) error {
+// Child creates a device of parent in the namespace into, see childOf, and sets it up.
+func (ns *Links) Child(kind string, d Device, parent string, into *NS) error {
 	p, err := ns.link(parent)
 	if err != nil {
 		return err
@@ -94,7 +93,10 @@ func (ns *Links) addChild(d Device, parent string, into *NS, of func(netlink.Lin
 	// Kernels before 6.13 reject a name that a device in the parent's namespace has.
 	a := Device{Name: "new-" + d.Name, MTU: d.MTU}.attrs()
 	a.ParentIndex, a.Namespace = p.Attrs().Index, netlink.NsFd(into.fd())
-	link := of(a)
+	link, err := childOf(kind, a)
+	if err != nil {
+		return err
+	}
 	if err := ns.handle.LinkAdd(link); err != nil {
 		return fmt.Errorf("create %s %s in namespace %s: %w", link.Type(), d.Name, into.name, err)
 	}

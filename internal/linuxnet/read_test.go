@@ -22,7 +22,7 @@ func TestFindDevices(t *testing.T) {
 		must.EqualFor(t, fmt.Sprintf("the peer of %s", veth), want, must.Get(a.Links().PeerIn(b, veth))(t))
 	}
 	must.FailFor(t, "the peer of z0, which is in b, was found in a", must.Err(b.Links().PeerIn(a, "z0")))
-	must.Do(t, a.Links().Macvlan(Device{Name: "m0"}, "x0", b))
+	must.Do(t, a.Links().Child("macvlan", Device{Name: "m0"}, "x0", b))
 	must.EqualFor(t, "the parent of m0", "x0", must.Get(b.Links().Parent(a, "m0"))(t))
 }
 

@@ -104,7 +104,7 @@ func kernelHasIPVlan(t *testing.T) bool {
 	t.Helper()
 	l := drivertest.Lab(t, nil)
 	into := must.Get(l.Namespace("into"))(t)
-	return l.A.NS.Links().IPVlan(linuxnet.Device{Name: "ipvl0"}, lab.Underlay, into) == nil
+	return l.A.NS.Links().Child("ipvlan", linuxnet.Device{Name: "ipvl0"}, lab.Underlay, into) == nil
 }
 
 // Traffic that bypasses what the plugins have built makes the path void.

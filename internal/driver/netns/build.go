@@ -53,13 +53,9 @@ func (p *path) veth(a place, device string, b place, peer string) error {
 	return a.ns.Links().Veth(p.OnLab.Device(device, p.mtu), b.ns, p.OnLab.Device(peer, p.mtu))
 }
 
-// child creates eth0 of a sandbox as a device of the host's underlay link: macvlan, or ipvlan in L2 mode.
+// child creates eth0 of a sandbox as a device of the host's underlay link, of a kind of linuxnet.
 func (p *path) child(kind string, h *lab.Host, sandbox place) error {
-	on := h.NS.Links()
-	if kind == kindMacvlan {
-		return on.Macvlan(p.OnLab.Device(eth, 0), h.Underlay, sandbox.ns)
-	}
-	return on.IPVlan(p.OnLab.Device(eth, 0), h.Underlay, sandbox.ns)
+	return h.NS.Links().Child(kind, p.OnLab.Device(eth, 0), h.Underlay, sandbox.ns)
 }
 
 // addPair adds a pair of endpoints.

@@ -62,10 +62,10 @@ func rows() labdriver.Rows[recipe] {
 			Build: recipe{build: colocated, oneSubnet: true, needs: "bridge (CONFIG_BRIDGE)", mtu: colocatedMTU}},
 		{Mode: driver.Mode{ID: "netns/macvlan", Title: "both endpoints on macvlan devices of the underlay", Baseline: Host, Like: "docker/macvlan", Explains: true,
 			Split: driver.SplitOnCard, Detour: "a/eth0.tx_bytes"},
-			Build: recipe{build: onUnderlay{kind: kindMacvlan}.build, oneSubnet: true, needs: "macvlan (CONFIG_MACVLAN)"}},
+			Build: recipe{build: onUnderlay{kind: "macvlan", besideInSplit: true}.build, oneSubnet: true, needs: "macvlan (CONFIG_MACVLAN)"}},
 		{Mode: driver.Mode{ID: "netns/ipvlan", Title: "both endpoints on ipvlan devices of the underlay", Baseline: Host, Like: "docker/ipvlan", Explains: true,
 			Split: driver.SplitOnCard, Detour: "a/eth0.tx_bytes"},
-			Build: recipe{build: onUnderlay{kind: kindIPVlan}.build, oneSubnet: true, needs: "ipvlan (CONFIG_IPVLAN)"}},
+			Build: recipe{build: onUnderlay{kind: "ipvlan"}.build, oneSubnet: true, needs: "ipvlan (CONFIG_IPVLAN)"}},
 		{Mode: driver.Mode{ID: "netns/vxlan", Title: "both endpoints on bridges joined by a VXLAN tunnel", Baseline: Host, Like: "docker/overlay", Explains: true,
 			MTU: true, Headers: driver.VXLANHeaders, Parts: vxlanParts(), Detour: "a/eth0.tx_bytes"},
 			Build: recipe{build: vxlan, oneSubnet: true, needs: "bridge and VXLAN (CONFIG_BRIDGE, CONFIG_VXLAN)", mtu: vxlanMTU}},
@@ -204,21 +204,18 @@ func colocated(p *path) error {
 	})
 }
 
-// The kinds of devices of the underlay; ipvlan in L2 mode.
-const (
-	kindMacvlan = "macvlan"
-	kindIPVlan  = "ipvlan"
-)
-
 // onUnderlay: a device of each host's underlay link, in a sandbox. In a split lab that link is a macvlan
-// device itself, and the kernel attaches a further one beside it to the machine's network card.
-type onUnderlay struct{ kind string }
+// device itself, and the kernel attaches a further macvlan device beside it to the machine's network card.
+type onUnderlay struct {
+	kind          string // as linuxnet.Links.Child has it
+	besideInSplit bool   // in a split lab the device is beside the link, not on it
+}
 
 // firstOnUnderlay is the first host number of sandboxes on the underlay's subnet.
 const firstOnUnderlay = 11
 
 func (m onUnderlay) build(p *path) error {
-	beside := m.kind == kindMacvlan && p.OnLab.Split()
+	beside := m.besideInSplit && p.OnLab.Split()
 	sandbox := func(h *lab.Host, name string, number int) (sandboxAddrs, error) {
 		in, err := p.sandboxPlace(h, name)
 		if err != nil {

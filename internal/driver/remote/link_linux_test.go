@@ -97,7 +97,7 @@ func TestUnderlayDevices(t *testing.T) {
 		}},
 		"they are on a macvlan device": {"mac0", 2, func(l *lab.Lab, must func(error)) {
 			ns := l.A.NS
-			must(ns.Links().Macvlan(linuxnet.Device{Name: "mac0"}, lab.Underlay, ns))
+			must(ns.Links().Child("macvlan", linuxnet.Device{Name: "mac0"}, lab.Underlay, ns))
 			for _, p := range l.Addresses(lab.NetUnderlay, 1) {
 				must(ns.Routes().RemoveAddress(lab.Underlay, p))
 				must(ns.Routes().Address("mac0", p))

@@ -227,6 +227,7 @@ bpf-drops bpf-redirect: bpf-%:
 drawings:
 	-TARE_WRITE_DRAWN=1 go test -count=1 -run 'Test(Engines)?Conformance$$|TestEnginesPluginConforms|TestEnginesCurrent|TestEnginesRootless$$|TestDrawn|TestKernelPaths' ./internal/driver/... ./internal/guest/inside
 	go test -count=1 -run '^TestMode|^Test[A-Z]\w*Pages?$$' . -update-drawings
+	go test -count=1 -run '^TestReportPage$$' ./internal/report/view -update
 
 # Regenerate the study file's JSON Schema after a change of its types.
 schema:

@@ -12,45 +12,48 @@ import (
 	"tare/internal/report/view/workloads"
 )
 
-// part is a section of a report: the media that have it, 0 for all, and its blocks.
+// part is a section of a report: the media that have it, 0 for all, its blocks, and what it shows.
 type part struct {
 	on     doc.Media
 	blocks func(*model.Builder) []doc.Block
+	// shows is its line in docs/report.md, in Markdown: what is below its heading; where its headings differ by run, after a name and
+	// " | ". It is empty for what a page does not have, or has in another part.
+	shows string
 }
 
 // parts are the sections of a run's report in their order. A section has no blocks where the run lacks what it shows.
 func parts() []part {
 	return []part{
-		{doc.Markdown, section.Particulars},
-		{doc.Terminal, section.Leads},
-		{doc.Markdown, answerOn(doc.Markdown)},
-		{doc.HTML, answerOn(doc.HTML)},
-		{screens, why.Section},
-		{0, claims.Section},
-		{doc.HTML, answer.Matrix},
-		{screens, section.Scenarios},
-		{screens, section.Comparisons},
-		{screens, section.Sweeps},
-		{screens, section.Concurrencies},
-		{screens, workloads.Section},
-		{screens, cpu.Section},
-		{doc.HTML, paths.Section},
-		{screens, section.SetupTimes},
-		{0, section.Failures},
-		{screens, section.Losses},
-		{screens, section.Limits},
-		{screens, section.Agreements},
-		{screens, section.Sensitivity},
-		{screens, section.Chance},
-		{doc.Terminal, section.Decisions},
-		{doc.Terminal, section.TrialsBriefly},
-		{0, section.Warnings},
-		{doc.Terminal, section.Hosts},
-		{doc.Terminal | doc.Markdown, section.Again},
-		{doc.HTML, section.Environment},
-		{doc.HTML, section.Method},
-		{doc.HTML, section.Trials},
-		{doc.HTML, section.Repeat},
+		{doc.Markdown, section.Particulars, ""},
+		{doc.Terminal, section.Leads, ""},
+		{doc.Markdown, answerOn(doc.Markdown), ""},
+		{doc.HTML, answerOn(doc.HTML), "the table and the sentence of [the first screen](#the-first-screen)"},
+		{screens, why.Section, "of a mode that `tare why` explains: what [each part](howto/why-is-my-container-slower.md) costs"},
+		{0, claims.Section, "each [published claim](claims.md) of the study"},
+		{doc.HTML, answer.Matrix, "the main metrics that the answer does not show, in the same form"},
+		{screens, section.Scenarios, "the scenarios of the study, and what each carried"},
+		{screens, section.Comparisons, "what the study compares besides modes with their baseline"},
+		{screens, section.Sweeps, "one section per sweep | the values by load"},
+		{screens, section.Concurrencies, "one section per list of flows or streams | the values by their number, and where [two curves cross](method/statistics.md#where-two-curves-cross)"},
+		{screens, workloads.Section, "one section per workload | its main metric; folded, its further metrics, charts and trials. Modes with a common letter in the column *Ties* [cannot be told apart](method/statistics.md#ties-in-a-ranking)"},
+		{screens, cpu.Section, "that of each workload, the pass at a fixed rate, and [what the CPU time was spent on](breakdown.md)"},
+		{doc.HTML, paths.Section, "the path of each mode, drawn from what was read back, with the movement of its counters ([path proof](proof.md))"},
+		{screens, section.SetupTimes, "the percentiles of the workload [setup](workloads/setup.md)"},
+		{0, section.Failures, "by workload and mode, with the handshakes that lost a packet"},
+		{screens, section.Losses, "by [place](loss.md)"},
+		{screens, section.Limits, "by [side and cause](workloads/tcp_stream.md#who-limits)"},
+		{screens, section.Agreements, "whether a second generator measured the same cost (`verify_with`)"},
+		{screens, section.Sensitivity, "the ratios with each setting of the sensitivity pass"},
+		{screens, section.Chance, "how many verdicts may be wrong"},
+		{doc.Terminal, section.Decisions, ""},
+		{doc.Terminal, section.TrialsBriefly, ""},
+		{0, section.Warnings, "all [codes](warnings.md)"},
+		{doc.Terminal, section.Hosts, ""},
+		{doc.Terminal | doc.Markdown, section.Again, ""},
+		{doc.HTML, section.Environment, "the [facts](facts.md) of the hosts and of each mode"},
+		{doc.HTML, section.Method, "seed, profile, versions, why the run stopped"},
+		{doc.HTML, section.Trials, "each trial with its reason"},
+		{doc.HTML, section.Repeat, "the commands"},
 	}
 }
 

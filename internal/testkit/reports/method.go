@@ -50,6 +50,24 @@ func Drawable(blocks int) model.Input {
 	return in
 }
 
+// SetUp is Drawable with how long set-ups took and which connections failed.
+func SetUp() model.Input {
+	in := Drawable(3)
+	low, high := 0.2, 0.31
+	one := result.Percentile{Value: 0.25, Low: &low, High: &high}
+	in.Run.SetupTimes = []result.SetupTime{
+		{Mode: "host", Workload: "setup", Metric: result.SetupConnect, Setups: 36, P50: one, P90: one},
+		{Mode: "m", Workload: "setup", Metric: result.SetupSandbox, Setups: 36, P50: one, P90: result.Percentile{Value: 0.3, Low: &low}},
+		{Mode: "m", Workload: "setup", Step: "ADD bridge", Setups: 35, P50: one, P90: one},
+	}
+	in.Run.Attempts = []result.AttemptSummary{
+		{Mode: "host", Workload: "tcp_crr", Setups: 7, Attempts: result.Attempts{Tried: 120000}, FailedShare: result.Share{High: 0.000025}, LateShare: result.Share{High: 0.000025}},
+		{Mode: "m", Workload: "tcp_crr", Setups: 7, Attempts: result.Attempts{Tried: 12000, TimedOut: 1, Refused: 5, Late: 3},
+			FailedShare: result.Share{Value: 0.0005, Low: 0.00018, High: 0.0011}, LateShare: result.Share{Value: 0.00025, Low: 0.00005, High: 0.00073}},
+	}
+	return in
+}
+
 // Concurrent is a run of tcp_rr at several numbers of flows, in which the curves of two
 // modes cross at 12 flows, and a third mode was not measured.
 func Concurrent() model.Input {

@@ -44,6 +44,7 @@ func Inputs() map[string]model.Input {
 		"ranking":     Ranking(),
 		"concurrent":  Concurrent(),
 		"claimed":     Claimed(),
+		"setup":       SetUp(),
 	}
 }
 

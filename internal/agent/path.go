@@ -23,23 +23,6 @@ import (
 // maxPathWait bounds how long an agent listens for a path probe, whatever is requested.
 func maxPathWait() time.Duration { return timelimit.Scaled(time.Minute) }
 
-// pathListener is an open port that waits for a path probe.
-type pathListener struct {
-	result chan pathResult // receives once, when the port is closed
-	stop   context.CancelFunc
-}
-
-type pathResult struct {
-	refused int // connections and datagrams without the token
-	err     error
-}
-
-func (r pathResult) reply(id uint64) wire.Reply {
-	reply := errorReply(id, r.err)
-	reply.Refused = r.refused
-	return reply
-}
-
 func pathTokenOf(req wire.Request) string {
 	if req.Path == nil {
 		return ""
@@ -70,12 +53,7 @@ func (s *server) listenForPathProbe(ctx context.Context, req wire.Request) wire.
 		cancel()
 		return errorReply(req.ID, err)
 	}
-	result := make(chan pathResult, 1)
-	go func() {
-		defer cancel()
-		result <- answer()
-	}()
-	s.pathListeners[k.Token] = pathListener{result, cancel}
+	await(s.pathListeners, k.Token, cancel, answer)
 	return wire.Reply{ID: req.ID, Port: port}
 }
 

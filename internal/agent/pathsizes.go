@@ -82,15 +82,15 @@ func sizedDatagram(token string, size, headers int) []byte {
 
 // listenForSizes opens a port and returns a function that answers datagrams with the token
 // until the context ends.
-func listenForSizes(ctx context.Context, k *wire.PathProbe) (port uint16, answer func() pathResult, err error) {
+func listenForSizes(ctx context.Context, k *wire.PathProbe) (port uint16, answer func() probeResult, err error) {
 	conn, err := socket.ListenPacket(ctx, k.Address)
 	if err != nil {
 		return 0, nil, err
 	}
-	return portOf(conn.LocalAddr()), func() pathResult { return answerSizes(ctx, conn, k.Token) }, nil
+	return portOf(conn.LocalAddr()), func() probeResult { return answerSizes(ctx, conn, k.Token) }, nil
 }
 
-func answerSizes(ctx context.Context, conn net.PacketConn, token string) pathResult {
+func answerSizes(ctx context.Context, conn net.PacketConn, token string) probeResult {
 	defer closeAtEnd(ctx, func() { conn.Close() })()
 	expected := make([]byte, maxSize)
 	_, _ = io.ReadFull(pathContent(token), expected) // random bytes have no end
@@ -99,10 +99,10 @@ func answerSizes(ctx context.Context, conn net.PacketConn, token string) pathRes
 	for {
 		n, from, err := conn.ReadFrom(buf)
 		if err != nil && ctx.Err() != nil {
-			return pathResult{refused: refused}
+			return probeResult{refused: refused}
 		}
 		if err != nil {
-			return pathResult{refused, err}
+			return probeResult{refused: refused, err: err}
 		}
 		if n < datagramHeader || subtle.ConstantTimeCompare(buf[:pathTokenBytes], []byte(token)) != 1 {
 			refused++

@@ -30,15 +30,15 @@ const confirmEvery = 64 << 10
 
 // listenForStream opens a port and returns a function that compares what arrives on it
 // until the context ends.
-func listenForStream(ctx context.Context, k *wire.PathProbe) (port uint16, answer func() pathResult, err error) {
+func listenForStream(ctx context.Context, k *wire.PathProbe) (port uint16, answer func() probeResult, err error) {
 	gate, err := admission.Listen(k.Address, k.Token+"\n", maxProbeConns)
 	if err != nil {
 		return 0, nil, err
 	}
-	return gate.Port(), func() pathResult { return takeStreams(ctx, gate, k.Token) }, nil
+	return gate.Port(), func() probeResult { return takeStreams(ctx, gate, k.Token) }, nil
 }
 
-func takeStreams(ctx context.Context, gate *admission.Gate, token string) pathResult {
+func takeStreams(ctx context.Context, gate *admission.Gate, token string) probeResult {
 	var open sync.WaitGroup
 	defer open.Wait()
 	defer closeAtEnd(ctx, gate.Close)() // ends a wait in Next
@@ -54,13 +54,13 @@ func takeStreams(ctx context.Context, gate *admission.Gate, token string) pathRe
 			continue
 		}
 		if err != nil {
-			return pathResult{gate.Refused, err}
+			return probeResult{refused: gate.Refused, err: err}
 		}
 		// Only a sender with the token comes here, once.
 		open.Go(func() { takeStream(ctx, conn, token) })
 	}
 	gate.Finish()
-	return pathResult{refused: gate.Refused}
+	return probeResult{refused: gate.Refused}
 }
 
 // takeStream compares what arrives with what must, and confirms it in lines: "got 65536", and

@@ -77,7 +77,7 @@ const (
 // lapse begins a search at the agent, and replies when an attempt was answered.
 func (s *server) lapse(ctx context.Context, req wire.Request) {
 	answered, ended := make(chan wire.Sought, 1), make(chan wire.Reply, 1)
-	s.lapses[tokenOf(req)] = ended
+	s.lapses[tokenOf(req)] = awaited{ended, func() {}}
 	go func() {
 		ended <- search(ctx, req, "%s "+stillAnswers+" after %s", func(ctx context.Context, k wire.Probe) (wire.Sought, error) {
 			return lapsed(ctx, k, func(s wire.Sought) { answered <- s })

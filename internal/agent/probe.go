@@ -43,23 +43,32 @@ const maxProbeConns = 128
 // maxProbeReply is longer than any reply, which is an address and a port.
 const maxProbeReply = 128
 
-// probeListener is an open port that waits for probes. It answers every probe until it is closed,
-// because a client may have missed a reply.
-type probeListener struct {
-	result chan probeResult // receives once, when the port is closed again
-	stop   context.CancelFunc
+// awaited is what a later request asks the reply of, such as a port that waits for probes.
+type awaited struct {
+	reply <-chan wire.Reply // receives once, at the latest after stop
+	stop  func()
+}
+
+// await answers at an open port until stop is called or the answer is complete, and adds it to what a later request ends.
+func await(in map[string]awaited, token string, stop context.CancelFunc, answer func() probeResult) {
+	reply := make(chan wire.Reply, 1)
+	go func() {
+		defer stop()
+		reply <- answer().reply()
+	}()
+	in[token] = awaited{reply, stop}
 }
 
 // probeResult is what arrived at a port until it was closed.
 type probeResult struct {
 	refused     int   // connections and datagrams without the token
 	intercepted bool  // the last probe came from a proxy in this network namespace; only if that was asked
-	err         error // nil if a probe was answered
+	err         error // nil if a probe was answered, or a path probe was listened for
 }
 
-// reply returns the reply to the request for the result.
-func (r probeResult) reply(id uint64) wire.Reply {
-	reply := errorReply(id, r.err)
+// reply returns the reply to the request for the result, without the id of that.
+func (r probeResult) reply() wire.Reply {
+	reply := errorReply(0, r.err)
 	reply.Refused = r.refused
 	if r.intercepted {
 		reply.Probe = &wire.Probe{Intercepted: true}
@@ -74,7 +83,8 @@ func tokenOf(req wire.Request) string {
 	return req.Probe.Token
 }
 
-// listenForProbes opens a port and answers probes with the right token.
+// listenForProbes opens a port and answers every probe with the right token until the port is closed, because a client may
+// have missed a reply.
 func (s *server) listenForProbes(ctx context.Context, req wire.Request) wire.Reply {
 	k := req.Probe
 	if k == nil || k.Token == "" {
@@ -86,12 +96,7 @@ func (s *server) listenForProbes(ctx context.Context, req wire.Request) wire.Rep
 		cancel()
 		return errorReply(req.ID, err)
 	}
-	result := make(chan probeResult, 1)
-	go func() {
-		defer cancel()
-		result <- answer()
-	}()
-	s.probeListeners[k.Token] = probeListener{result, cancel}
+	await(s.probeListeners, k.Token, cancel, answer)
 	return wire.Reply{ID: req.ID, Port: port}
 }
 

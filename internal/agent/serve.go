@@ -51,7 +51,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, build string) error
 	debug.SetGCPercent(gcPercent)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := &server{started: clock.Now(), out: out, probeListeners: map[string]probeListener{}, pathListeners: map[string]pathListener{}, lapses: map[string]chan wire.Reply{}}
+	s := &server{started: clock.Now(), out: out, probeListeners: map[string]awaited{}, pathListeners: map[string]awaited{}, lapses: map[string]awaited{}}
 	defer s.cpu.close()
 	if err := s.send(wire.Hello{Agent: wire.Version, Build: build, ID: agentfile.ID(), PID: os.Getpid()}); err != nil {
 		return err
@@ -77,14 +77,14 @@ type server struct {
 	started        clock.Instant
 	mu             sync.Mutex // guards out
 	out            io.Writer
-	cancel         context.CancelCauseFunc    // of the current trial
-	report         chan wire.Reply            // of the current served trial
-	peer           chan traffic.Report        // passes the report of the other endpoint to the current trial
-	event          *traffic.EventClock        // of the current dialled trial, if that has an event
-	session        chan *openTrial            // of the current sliced trial; holds it between slices
-	probeListeners map[string]probeListener   // by token
-	pathListeners  map[string]pathListener    // by token
-	lapses         map[string]chan wire.Reply // by token
+	cancel         context.CancelCauseFunc // of the current trial
+	report         chan wire.Reply         // of the current served trial
+	peer           chan traffic.Report     // passes the report of the other endpoint to the current trial
+	event          *traffic.EventClock     // of the current dialled trial, if that has an event
+	session        chan *openTrial         // of the current sliced trial; holds it between slices
+	probeListeners map[string]awaited      // by token
+	pathListeners  map[string]awaited      // by token
+	lapses         map[string]awaited      // by token
 	cpu            cpuReader
 }
 
@@ -172,27 +172,17 @@ func (s *server) handle(ctx context.Context, req wire.Request) {
 	case wire.OpPathListen:
 		reply = s.listenForPathProbe(ctx, req)
 	case wire.OpPathResult:
-		listening, ok := s.pathListeners[pathTokenOf(req)]
-		if !ok {
-			reply.Error = "no listener for a path probe has this token"
-			break
+		if s.ended(s.pathListeners, pathTokenOf(req), req.ID) {
+			return
 		}
-		delete(s.pathListeners, pathTokenOf(req))
-		listening.stop()
-		go func() { _ = s.send((<-listening.result).reply(req.ID)) }()
-		return
+		reply.Error = "no listener for a path probe has this token"
 	case wire.OpProbeListen:
 		reply = s.listenForProbes(ctx, req)
 	case wire.OpProbeResult:
-		awaited, ok := s.probeListeners[tokenOf(req)]
-		if !ok {
-			reply.Error = "no probe listener has this token"
-			break
+		if s.ended(s.probeListeners, tokenOf(req), req.ID) {
+			return
 		}
-		delete(s.probeListeners, tokenOf(req))
-		awaited.stop()
-		go func() { _ = s.send((<-awaited.result).reply(req.ID)) }()
-		return
+		reply.Error = "no probe listener has this token"
 	case wire.OpProbe:
 		go func() { _ = s.send(probe(ctx, req)) }()
 		return
@@ -203,18 +193,25 @@ func (s *server) handle(ctx context.Context, req wire.Request) {
 		s.lapse(ctx, req)
 		return
 	case wire.OpLapsed:
-		ended, ok := s.lapses[tokenOf(req)]
-		if !ok {
-			reply.Error = "no search has this token"
-			break
+		if s.ended(s.lapses, tokenOf(req), req.ID) {
+			return
 		}
-		delete(s.lapses, tokenOf(req))
-		go s.forward(ended, req.ID)
-		return
+		reply.Error = "no search has this token"
 	default:
 		reply.Error = fmt.Sprintf("unknown request %q", req.Op)
 	}
 	_ = s.send(reply)
+}
+
+// ended ends what has the token, and sends its reply to a request; false if nothing has it.
+func (s *server) ended(of map[string]awaited, token string, id uint64) bool {
+	a, ok := of[token]
+	if ok {
+		delete(of, token)
+		a.stop()
+		go s.forward(a.reply, id)
+	}
+	return ok
 }
 
 // forward sends the reply that comes from a channel, to a request.

@@ -76,7 +76,7 @@ func TestBusyTurns(t *testing.T) {
 		e.busyTurns()
 		got := ""
 		for _, w := range e.run.Warnings {
-			got += string(w.Code) + ": " + w.Text
+			got += w.Code + ": " + w.Text
 		}
 		must.True(t, strings.HasPrefix(got, c.want) && (got == "") == (c.want == ""), "%s: %q, want %q", name, got, c.want)
 	}

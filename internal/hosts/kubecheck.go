@@ -89,7 +89,7 @@ func CheckKube(ctx context.Context, t study.Target, modes []string) (KubeCheck, 
 func KubeInjection(ctx context.Context, t study.Target) (k8s.Injection, error) {
 	on := k8s.New(kubeOptions(t))
 	if on.Open(ctx) != nil {
-		return k8s.Injection{}, nil
+		return k8s.Injection{}, nil //nolint:nilerr // as above
 	}
 	return on.Injection(ctx)
 }

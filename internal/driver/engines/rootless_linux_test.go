@@ -45,11 +45,15 @@ func TestEnginesRootless(t *testing.T) {
 	drivertest.Conformance(t, on{engines.Docker{}, asked, []string{"docker/rootless", "docker/rootless-out"}}, 1)
 	o := drivertest.Order(t, "docker/rootless", 2, nil)
 	o.Engine = asked
-	drivertest.Build(t, engines.Docker{}, o).ConformsPairs(t)
+	s := drivertest.Build(t, engines.Docker{}, o)
+	s.ConformsPairs(t)
+	s.ConformsFanIn(t, "http", false)
 	// Of two streams that share slirp4netns, one may get nothing for seconds.
 	o = drivertest.Order(t, "docker/rootless-out", 2, nil)
 	o.Engine, o.Engine.RootlessNet = asked, study.RootlessGvisor
-	drivertest.Build(t, engines.Docker{}, o).ConformsPairs(t)
+	s = drivertest.Build(t, engines.Docker{}, o)
+	s.ConformsPairs(t)
+	s.ConformsFanIn(t, "http", false)
 }
 
 // rootlessDrivers is a combination of RootlessKit's drivers, and what a path with it must have.

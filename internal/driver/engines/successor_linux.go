@@ -288,7 +288,7 @@ func (x *successor) endOf(ctx context.Context, servers ...*box) (err error) {
 }
 
 // adopt puts the container that has taken the place of another one, or the same one that was started again, in the place of that on the path.
-func (x *successor) adopt(ctx context.Context, was *box, c *engine.Container) (err error) {
+func (x *successor) adopt(was *box, c *engine.Container) (err error) {
 	b := *was
 	b.container = c
 	if b.ns, err = c.Namespace(); err != nil {
@@ -358,7 +358,7 @@ func (x *successor) replace(ctx context.Context) (undo func(context.Context) err
 	if err := x.next.Start(ctx, x.nextSpec); err != nil {
 		return undo, x.b.engine.Explain(err)
 	}
-	if err := x.adopt(ctx, x.server, x.next); err != nil {
+	if err := x.adopt(x.server, x.next); err != nil {
 		return undo, err
 	}
 	return undo, errors.Join(x.share(ctx), x.renewed())
@@ -426,7 +426,7 @@ func (x *successor) runs(ctx context.Context, b *box) error {
 	if err := b.container.Renew(ctx, b.spec); err != nil {
 		return err
 	}
-	return x.adopt(ctx, b, b.container)
+	return x.adopt(b, b.container)
 }
 
 // startedAgain checks that another dockerd runs, and that it has started the container of the server again.

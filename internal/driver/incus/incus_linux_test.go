@@ -46,11 +46,11 @@ func serve(firewall string) error {
 	}
 	s := http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
-			fmt.Fprintf(w, `{"type": "sync", "metadata": {"environment": {"firewall": %q}}}`, firewall)
+			_, _ = fmt.Fprintf(w, `{"type": "sync", "metadata": {"environment": {"firewall": %q}}}`, firewall)
 			return
 		}
 		w.WriteHeader(http.StatusBadRequest)
-		fmt.Fprint(w, `{"type": "error", "error": "no luck"}`)
+		_, _ = fmt.Fprint(w, `{"type": "error", "error": "no luck"}`)
 	})}
 	return s.Serve(l)
 }

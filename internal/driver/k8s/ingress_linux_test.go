@@ -53,6 +53,7 @@ func checkThrough(t *testing.T, c *kubetest.Cluster, d *k8s.Driver, run lab.Spec
 		must.EqualFor(t, kind, nil, err)
 		must.EqualFor(t, kind+": answered", []int64{all[0].Client.Messages, all[0].Server.Messages, 0}, []int64{all[0].Server.Messages, all[0].Server.Forwarded, all[0].Client.Failed})
 	}
+	s.ConformsFanIn(t, kinds[len(kinds)-1], false)
 	checkReplaced(t, s)
 	server := &s.Path.Pairs[0].Server
 	server.Dial[0] = netip.AddrPortFrom(server.Listen[0].Addr(), server.Listen[0].Port())

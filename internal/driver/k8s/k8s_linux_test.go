@@ -47,7 +47,7 @@ func stay(t *testing.T, d *k8s.Driver) lab.Spec {
 func label(mode string) string { return strings.NewReplacer("/", ".", ":", ".").Replace(mode) }
 
 // checkMode builds a mode and expects it to be proven for streams both ways, connections and
-// datagrams.
+// datagrams, and with several pairs for clients of one server.
 func checkMode(t *testing.T, d *k8s.Driver, run lab.Spec, o driver.Order) *drivertest.Setup {
 	t.Helper()
 	o.Pairs = max(o.Pairs, 1)
@@ -69,6 +69,9 @@ func checkMode(t *testing.T, d *k8s.Driver, run lab.Spec, o driver.Order) *drive
 				t.Errorf("%s, reverse %t: pair %d carried nothing", w.kind, w.reverse, i+1)
 			}
 		}
+	}
+	if o.Pairs > 1 {
+		s.ConformsFanIn(t, "http", false)
 	}
 	return s
 }

@@ -20,6 +20,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
+// recordedBy is the version of the program that recorded them.
+const recordedBy = "6d41c4cd"
+
 // recordedRuns has short runs of every driver, as tare 6d41c4cd wrote them but for the paths of that machine, with all
 // lines of their trials, compressed: what docs/recorded has is less. Beside them are the golden files of the test.
 const recordedRuns = "testdata/recorded"
@@ -92,7 +95,7 @@ func unpacked(t *testing.T, file string) []byte {
 func printedBy(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
-	app := cli.New(result.Build{Version: "6d41c4cd", Commit: "6d41c4cd"}) // tare judge names the program
+	app := cli.New(result.Build{Version: recordedBy, Commit: recordedBy}) // tare judge names the program
 	app.Stdout, app.Stderr = &out, &errs
 	if code := app.Main(t.Context(), args); code != 0 {
 		t.Fatalf("tare %s ends with %d: %s%s", strings.Join(args, " "), code, &out, &errs)

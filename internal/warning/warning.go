@@ -105,7 +105,8 @@ func causes() map[Code][]Code {
 	return map[Code][]Code{
 		CPUPressure:     {FewCores, SMT, CPUQuota},
 		OneCPU:          {FewCores},
-		BusyMachine:     {FewCores, BusyTurns, BusyRun, OthersNow},
+		BusyMachine:     {FewCores, BusyTurns, OthersNow},
+		BusyTurns:       {BusyRun},
 		MemoryPressure:  {MemoryLimit},
 		Swapping:        {MemoryLimit, MemoryPressure},
 		OOMKill:         {MemoryLimit, MemoryPressure},

@@ -134,15 +134,15 @@ func (e *endpoint) sidecarSteps() []pathspec.Step {
 // sidecarWarnings says of each pod what the cluster has added to it, and what that does to the results.
 func (p *pods) sidecarWarnings() (out []result.Warning) {
 	for _, e := range p.endpoints {
-		warn := func(format string, args ...any) {
+		say := func(format string, args ...any) {
 			out = append(out, warning.New(warning.InjectedContainers, p.order.Name, format, args...))
 		}
 		switch {
 		case e.intercepted:
-			warn("a proxy in the pod of the %s ends its TCP connections, which are measured through it; the cluster added %s. Connection latency, round-trip times and retransmissions of the kernel are those up to the own proxy; "+
+			say("a proxy in the pod of the %s ends its TCP connections, which are measured through it; the cluster added %s. Connection latency, round-trip times and retransmissions of the kernel are those up to the own proxy; "+
 				"without it: the option %s: %s.", e.Name, e.containers(), OptionSidecars, driver.Off)
 		case len(e.injected) > 0:
-			warn("the cluster added containers to the pod of the %s: %s. Their CPU time is in the cost of the mode; leave them out with the option %s: %s, or another namespace (--namespace).", e.Name, e.containers(), OptionSidecars, driver.Off)
+			say("the cluster added containers to the pod of the %s: %s. Their CPU time is in the cost of the mode; leave them out with the option %s: %s, or another namespace (--namespace).", e.Name, e.containers(), OptionSidecars, driver.Off)
 		}
 	}
 	return out

@@ -21,7 +21,7 @@ const (
 
 // A path through sidecars that intercept TCP is proven, and void without them; a mode that asks for none has none; containers that are
 // added are named.
-func TestKubernetesSidecars(t *testing.T) {
+func TestSidecars(t *testing.T) {
 	c := kubetest.Start(t, kubetest.Options{})
 	c.InjectSidecars(t, meshed, kubetest.Injector{Intercepts: true})
 	c.InjectSidecars(t, waiting, kubetest.Injector{})

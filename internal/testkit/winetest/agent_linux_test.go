@@ -82,7 +82,7 @@ func TestWorkloads(t *testing.T) {
 
 // Requests in TLS 1.3 run between an agent under Wine and one of Linux, in both roles: over kept connections, over new ones with and without
 // resumption, and in HTTP/2.
-func TestWineTLS(t *testing.T) {
+func TestTLS(t *testing.T) {
 	b := begin(t)
 	for _, c := range []struct{ kind, keepAlive, resumption string }{
 		{"http", study.On, ""}, {"http", study.Off, ""}, {"http", study.Off, study.On}, {"http2", study.On, ""}, {"grpc", "", ""},

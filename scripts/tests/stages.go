@@ -56,7 +56,8 @@ func whole() map[string][]string {
 func chains() []group {
 	return []group{
 		chain("the program: whole runs, signals, kills; an engine", "internal/cli", "internal/engine", "internal/engine/private", "internal/agent", "internal/traffic/hostile"),
-		chain("faults, web servers, tools, a page in a browser", "internal/faults", "internal/traffic/web", "internal/tool", "internal/browser", "internal/tool/inlab"),
+		chain("faults, web servers, tools, a page in a browser, small drivers", "internal/faults", "internal/traffic/web", "internal/tool", "internal/browser", "internal/tool/inlab",
+			"internal/driver/setting", "internal/driver/wireguard", "internal/driver/rootless"),
 		chain("trials, and the workloads over loopback", "internal/runner", "internal/traffic/tcp", "internal/traffic/udp", "internal/linuxnet"),
 		{about: "labs, engines", parallel: 1, waits: true, pkgs: labs},
 	}
@@ -165,7 +166,7 @@ func inTest(p pkg) bool {
 
 // first lists packages in no chain that take longest.
 func first() []string {
-	return []string{"internal/driver/netns", "internal/driver/engines", "internal/driver/setting"}
+	return []string{"internal/driver/netns", "internal/driver/engines"}
 }
 
 func labs(all []pkg) []string {

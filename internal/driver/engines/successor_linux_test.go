@@ -40,7 +40,7 @@ func TestEndpointReplaced(t *testing.T) {
 }
 
 // While requests are in progress, the engine of the server's host is restarted, its containers end and it starts them again.
-func TestEngineRestartOfContainers(t *testing.T) {
+func TestEnginesRestartOfContainers(t *testing.T) {
 	for _, mode := range []string{"docker/published", "docker/bridge"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()

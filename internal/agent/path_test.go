@@ -14,6 +14,7 @@ import (
 	"tare/internal/facts/link"
 	"tare/internal/result"
 	"tare/internal/testkit/must"
+	"tare/internal/testkit/nstest"
 	"tare/internal/warning"
 )
 
@@ -55,7 +56,7 @@ func TestPathProbeFindsChanges(t *testing.T) {
 	t.Parallel()
 	p := pathProbe(t, "127.0.0.1")
 	const bad = 100_000
-	p.Listen = freePort(t)
+	p.Listen = nstest.FreePort(t)
 	relay := must.Get(net.Listen("tcp", local))(t)
 	defer relay.Close()
 	p.Dial = netip.MustParseAddrPort(relay.Addr().String())
@@ -106,7 +107,7 @@ func TestPathProbeStalls(t *testing.T) {
 	p := pathProbe(t, "127.0.0.1")
 	l := must.Get(net.Listen("tcp", local))(t)
 	defer l.Close()
-	p.Listen, p.Dial = freePort(t), netip.MustParseAddrPort(l.Addr().String())
+	p.Listen, p.Dial = nstest.FreePort(t), netip.MustParseAddrPort(l.Addr().String())
 	p.Stall = 2 * time.Second
 	s, err := p.Stream(t.Context(), 1<<20, time.Second)
 	must.True(t, err == nil && !s.Complete && s.Received == 0 && strings.Contains(s.Failure, "nothing was confirmed"), "%+v, %v", s, err)

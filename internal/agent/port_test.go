@@ -8,13 +8,14 @@ import (
 
 	"tare/internal/agent/wire"
 	"tare/internal/testkit/must"
+	"tare/internal/testkit/nstest"
 	"tare/internal/traffic/admission"
 )
 
 // A port is found closed once its server has ended, and not while that answers.
 func TestLapsed(t *testing.T) {
 	t.Parallel()
-	at := freePort(t)
+	at := nstest.FreePort(t).String()
 	k := wire.Probe{Network: "http", Address: at, Token: "token", Host: at}
 	_, err := lapsed(t.Context(), k, func(wire.Sought) {})
 	must.Fail(t, err, "no answer from "+at)
@@ -55,7 +56,7 @@ func TestLapsed(t *testing.T) {
 // A port that is answered until the time is over is said to be open, and one that never was is not.
 func TestStillOpen(t *testing.T) {
 	t.Parallel()
-	k := wire.Probe{Network: "http", Address: freePort(t), Token: "token", Host: "x"}
+	k := wire.Probe{Network: "http", Address: nstest.FreePort(t).String(), Token: "token", Host: "x"}
 	over, end := context.WithCancelCause(t.Context())
 	end(errors.New(stillAnswers))
 	_, err := lapsed(over, k, nil)

@@ -12,6 +12,7 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/testkit/must"
+	"tare/internal/testkit/nstest"
 	"tare/internal/timelimit"
 )
 
@@ -44,7 +45,7 @@ func (f *foreignPeers) dial(address string) net.Conn {
 func probeBehind(t *testing.T, foreign func(f *foreignPeers, server string), wait time.Duration) (agent.Reachability, error) {
 	t.Helper()
 	client, server := begin(t), begin(t)
-	fixed := freePort(t)
+	fixed := nstest.FreePort(t)
 	relay := must.Get(net.Listen("tcp", local))(t)
 	var passing sync.WaitGroup
 	t.Cleanup(func() { relay.Close(); passing.Wait() })
@@ -153,7 +154,7 @@ func relayDatagrams(t *testing.T, relay net.PacketConn, to string) {
 func TestProbeErrorNamesForeignPeers(t *testing.T) {
 	t.Parallel()
 	client, server := begin(t), begin(t)
-	fixed := freePort(t)
+	fixed := nstest.FreePort(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	t.Cleanup(func() { cancel(); <-done })

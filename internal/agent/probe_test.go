@@ -11,19 +11,12 @@ import (
 	"tare/internal/agent"
 	"tare/internal/observe"
 	"tare/internal/testkit/must"
+	"tare/internal/testkit/nstest"
 	"tare/internal/testkit/testneed"
 	"tare/internal/timelimit"
 )
 
 const local = "127.0.0.1:0"
-
-// freePort is a port that was free a moment ago, and to which nothing was ever connected.
-func freePort(t *testing.T) netip.AddrPort {
-	t.Helper()
-	l := must.Get(net.Listen("tcp", local))(t)
-	defer l.Close()
-	return netip.MustParseAddrPort(l.Addr().String())
-}
 
 // Both endpoints of a direct connection see the same addresses.
 func TestCheckReachability(t *testing.T) {
@@ -53,7 +46,7 @@ func TestProbeWithoutListener(t *testing.T) {
 	client, server := begin(t), begin(t)
 	nowhere := netip.MustParseAddrPort("192.0.2.1:1")
 	for _, network := range []string{"tcp", "udp"} {
-		fixed := freePort(t)
+		fixed := nstest.FreePort(t)
 		if _, err := agent.CheckReachability(t.Context(), client, server, network, fixed, nowhere, 100*time.Millisecond); err == nil || !strings.Contains(err.Error(), "no answer within") {
 			t.Errorf("%s: probe without a listener: %v", network, err)
 		}
@@ -69,7 +62,7 @@ func TestProbeReplyLost(t *testing.T) {
 	t.Parallel()
 	client, server := begin(t), begin(t)
 	for _, network := range []string{"tcp", "udp"} {
-		fixed := freePort(t)
+		fixed := nstest.FreePort(t)
 		at := dropFirstReply(t, network, fixed.String())
 		if _, err := agent.CheckReachability(t.Context(), client, server, network, fixed, at, 20*time.Second); err != nil {
 			t.Errorf("%s: %v", network, err)

@@ -13,6 +13,7 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/testkit/must"
+	"tare/internal/testkit/nstest"
 	"tare/internal/timelimit"
 )
 
@@ -22,7 +23,7 @@ const host = "run.invalid"
 func probeThrough(t *testing.T, handler func(server *url.URL) http.Handler, wait time.Duration) (agent.Reachability, error) {
 	t.Helper()
 	client, server := begin(t), begin(t)
-	fixed := freePort(t)
+	fixed := nstest.FreePort(t)
 	at := httptest.NewServer(handler(must.Get(url.Parse("http://" + fixed.String()))(t)))
 	defer at.Close()
 	return agent.CheckForwarded(t.Context(), client, server, host, fixed, netip.MustParseAddrPort(at.Listener.Addr().String()), wait)
@@ -45,7 +46,7 @@ func TestCheckForwarded(t *testing.T) {
 
 	client, server := begin(t), begin(t)
 	for range 2 { // the port is free again
-		fixed := freePort(t)
+		fixed := nstest.FreePort(t)
 		m := must.Get(agent.CheckForwarded(t.Context(), client, server, host, fixed, fixed, timelimit.Scaled(20*time.Second)))(t)
 		must.Equal(t, []any{true, 0}, []any{m.SameConnection(), len(m.Forwarded)})
 	}

@@ -10,23 +10,16 @@ import (
 
 	"tare/internal/agent/wire"
 	"tare/internal/testkit/must"
+	"tare/internal/testkit/nstest"
 	"tare/internal/traffic/admission"
 	"tare/internal/traffic/socket"
 )
-
-// freePort is an address on loopback at which nothing listens.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
-	defer l.Close()
-	return l.Addr().String()
-}
 
 // A search begins before its server listens, goes on past a stranger that answers otherwise, and ends with the server that has the token,
 // whose port is closed then.
 func TestSeek(t *testing.T) {
 	t.Parallel()
-	at := freePort(t)
+	at := nstest.FreePort(t).String()
 	ended := make(chan error, 1)
 	go func() {
 		stranger := must.Get(net.Listen("tcp", at))(t)
@@ -71,7 +64,7 @@ func TestAnswerNobody(t *testing.T) {
 // A search without an answer says what the first attempt met.
 func TestSeekInVain(t *testing.T) {
 	t.Parallel()
-	at := freePort(t)
+	at := nstest.FreePort(t).String()
 	reply := search(t.Context(), wire.Request{ID: 7, Wait: 2 * time.Second, Probe: &wire.Probe{Address: at, Token: "token"}}, "no answer from %s within %s", sought)
 	if reply.ID != 7 || !strings.Contains(reply.Error, "no answer from "+at+" within 2s; the first attempt: ") || !strings.Contains(reply.Error, "refused") {
 		t.Errorf("%+v", reply)

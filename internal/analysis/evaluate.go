@@ -197,15 +197,14 @@ func (e *evaluation) busyTurns() {
 				busy++
 			}
 		}
-		if !what.on || over == 0 {
-			continue
-		}
 		if 2*busy > all {
 			e.warn(warning.BusyRun, "run", "in %d of %d interleaved trials %s more than %s of a CPU: values and what a mode adds in time include waits for a CPU, "+
 				"and ratios need not be those of a quiet machine", busy, all, what.text, warning.Said(verdict.Percent(mostBusy)))
 		}
-		e.warn(warning.BusyTurns, "run", "in %d of %d interleaved trials %s more than %s of a CPU, up to %s: all modes shared it, so ratios are valid, "+
-			"but values are lower than on a quiet machine and vary more", over, all, what.text, verdict.Percent(what.most), warning.Said(verdict.Percent(worst)))
+		if what.on && over > 0 {
+			e.warn(warning.BusyTurns, "run", "in %d of %d interleaved trials %s more than %s of a CPU, up to %s: all modes shared it, so ratios are valid, "+
+				"but values are lower than on a quiet machine and vary more", over, all, what.text, verdict.Percent(what.most), warning.Said(verdict.Percent(worst)))
+		}
 	}
 }
 

@@ -71,9 +71,14 @@ func TestBusyTurns(t *testing.T) {
 		"half":         {trials(0.9, 0.1), []string{"busy_turns: in 2 of 2 interleaved trials other programs used more than 5 % of a CPU, up to 90 %"}},
 		"most": {trials(1.2, 0.6, 0.4), []string{"busy_run: in 2 of 3 interleaved trials other programs used more than 50 % of a CPU",
 			"busy_turns: in 3 of 3 interleaved trials other programs used more than 5 % of a CPU, up to 120 %"}},
+		"rule off":     {trials(0.9), []string{"busy_run: in 1 of 1 interleaved trials other programs used more than 50 % of a CPU"}},
 		"whole trials": {[]result.Trial{{Status: result.TrialOK, Machine: map[string]float64{result.MachineOthers: 5, result.MachineElapsed: 5}}}, []string{}},
 	} {
-		e := evaluation{in: Evidence{Study: study.Study{Invalid: study.Invalid{Others: quantity.Share{Of: 0.05}}}, Trials: c.trials}}
+		allowed := quantity.Share{Of: 0.05}
+		if name == "rule off" {
+			allowed = quantity.Share{}
+		}
+		e := evaluation{in: Evidence{Study: study.Study{Invalid: study.Invalid{Others: allowed}}, Trials: c.trials}}
 		e.busyTurns()
 		got := []string{}
 		for _, w := range e.run.Warnings {

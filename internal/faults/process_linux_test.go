@@ -48,6 +48,8 @@ type tested struct {
 	stdout bytes.Buffer
 	ended  chan struct{} // closed when it has ended and all its lines are read
 	held   chan struct{} // closed by release
+
+	release func() // lets a program go on that is held
 }
 
 // args are those of a disturbed run: verbose, so that its steps can be seen.
@@ -69,6 +71,7 @@ func (r *tested) start(args ...string) {
 		r.cmd.Args[0] = "tare"
 	}
 	r.lines, r.ended, r.held = nil, make(chan struct{}), make(chan struct{})
+	r.release = sync.OnceFunc(func() { close(r.held) })
 	r.stdout.Reset()
 	var from *os.File
 	if r.terminal {
@@ -135,7 +138,9 @@ func (r *tested) pipe() (out, in *os.File) {
 func (r *tested) read(from io.ReadCloser) {
 	defer from.Close()
 	held := r.held
-	for in := bufio.NewScanner(from); in.Scan(); {
+	in := bufio.NewScanner(from)
+	in.Buffer(make([]byte, 1<<20), 1<<20) // a packet pipe drops what does not fit
+	for in.Scan() {
 		r.mu.Lock()
 		r.lines = append(r.lines, in.Text())
 		r.mu.Unlock()
@@ -144,9 +149,6 @@ func (r *tested) read(from io.ReadCloser) {
 		}
 	}
 }
-
-// release lets a program go on that is held.
-func (r *tested) release() { close(r.held) }
 
 // stderr is what the program has printed there.
 func (r *tested) stderr() string {

@@ -20,7 +20,7 @@ type Sliced interface {
 // concurrently.
 type Session interface {
 	// Slice runs the traffic for d. It does not count the first d/SliceWarmup, during which caches
-	// still hold data of another mode, unless Params.Rounds is 0: no other mode had its turn.
+	// still hold data of another mode.
 	Slice(ctx context.Context, d time.Duration) error
 	// Close ends the trial and reports on all slices together.
 	Close() Report
@@ -90,7 +90,8 @@ func DriveWhole(ctx context.Context, p Params, dial func(context.Context, Params
 	return c.Close(), err
 }
 
-// DriveInSlices connects and warms up a trial that then runs in slices.
+// DriveInSlices connects and warms up a trial that then runs in slices. Without Params.Rounds no other mode has its turn, and all of a
+// slice is counted.
 func DriveInSlices(ctx context.Context, p Params, dial func(context.Context, Params) (ClientDriven, error)) (Session, error) {
 	c, err := dial(ctx, p)
 	if err != nil {

@@ -61,7 +61,7 @@ func haproxyRequests(text string) (n uint64, err error) {
 			continue
 		}
 		one, err := strconv.ParseUint(l[count], 10, 63)
-		if err != nil || n+one < n {
+		if err != nil || one > math.MaxInt64-n {
 			return 0, fmt.Errorf("the statistics of HAProxy have %.40q requests of %.40q", l[count], l[name])
 		}
 		n, found = n+one, true
@@ -154,7 +154,7 @@ func envoyRequests(text string) (n uint64, err error) {
 			continue
 		}
 		one, err := strconv.ParseUint(value, 10, 63)
-		if err != nil || n+one < n {
+		if err != nil || one > math.MaxInt64-n {
 			return 0, fmt.Errorf("the statistics of Envoy have %.40q requests of %.40q", value, name)
 		}
 		n, found = n+one, true

@@ -20,6 +20,7 @@ func TestReportPage(t *testing.T) {
 	for _, p := range parts() {
 		shown := p.shows
 		if shown == "" {
+			must.True(t, !p.on.Has(doc.HTML), "a section of the page has no line for docs/report.md")
 			continue
 		}
 		if !strings.Contains(shown, " | ") {

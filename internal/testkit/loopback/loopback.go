@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -20,6 +19,7 @@ import (
 	"tare/internal/testkit/nstest"
 	"tare/internal/timelimit"
 	"tare/internal/traffic"
+	"tare/internal/traffic/thread"
 )
 
 // Main runs the tests of a package in namespaces of their own, and fails if they leave a goroutine.
@@ -175,8 +175,5 @@ func AtOnce(t *testing.T, tests map[string]func(*testing.T)) {
 	running.Wait()
 }
 
-// Room raises GOMAXPROCS for threads in raw system calls, as an agent does.
-func Room(t testing.TB) {
-	old := runtime.GOMAXPROCS(max(8, runtime.NumCPU()))
-	t.Cleanup(func() { runtime.GOMAXPROCS(old) })
-}
+// Room adds processors for threads in raw system calls, as an agent has them. Tests that run at once each have theirs.
+func Room(t testing.TB) { t.Cleanup(thread.AddProcessors(6)) }

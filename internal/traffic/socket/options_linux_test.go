@@ -33,6 +33,11 @@ func TestOptionsAreSet(t *testing.T) {
 		must.EqualFor(t, name+" without it", kernel, optionOf(t, TCPOptions{Workload: auto}, c.level, c.option))
 		must.True(t, kernel != c.want, "%s: the kernel's own value is the one to set, %d", name, kernel)
 	}
+	fd := must.Get(unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0))(t)
+	defer unix.Close(fd)
+	auto.Congestion = "reno"
+	must.Do(t, setOptions(fd, &TCPOptions{Workload: auto}))
+	must.Equal(t, "reno", must.Get(unix.GetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION))(t))
 }
 
 // optionOf is an option of a socket with o, as the kernel reads it back.

@@ -22,8 +22,8 @@ type TCP interface {
 	DialTCP(ctx context.Context, to netip.AddrPort, o TCPOptions) (Stream, error)
 }
 
-// TCPOptions are the socket options of TCP connections: those keys of a workload that are options of a socket.
-// Without a congestion control, or with a buffer that is auto, the kernel chooses it.
+// TCPOptions are the socket options of TCP connections: those of a workload, of which no_delay, congestion_control, send_buffer and
+// receive_buffer are read. Without a congestion control, or with a buffer that is auto, the kernel chooses it; a zero buffer is one of 0 bytes.
 type TCPOptions struct {
 	study.Workload
 	Reset bool // dialled connections end with RST instead of FIN

@@ -42,19 +42,43 @@ func Cancelled(ctx context.Context) (flag *atomic.Bool, stop func() bool) {
 
 // PauseGC disables the garbage collector during a trial. A thread in a raw system call cannot be
 // stopped, so a collection would have to wait for it.
-func PauseGC() (restore func()) {
-	runtime.GC()
-	old := debug.SetGCPercent(-1)
-	return func() { debug.SetGCPercent(old) }
-}
+func PauseGC() (restore func()) { return collector.hold(&collector.paused) }
 
 // RareGC lets the garbage collector run rarely, in a trial that allocates: when 16 MB were allocated, or four times what is in
-// use, if that is more.
-func RareGC() (restore func()) {
-	const percent = 400
+// use, if that is more. Where another trial of the process has paused it, it stays paused.
+func RareGC() (restore func()) { return collector.hold(&collector.rare) }
+
+// collector counts the trials of this process for which the garbage collector runs otherwise, and keeps the percentage without them.
+var collector collectorState //nolint:gochecknoglobals // the collector is that of the process
+
+type collectorState struct {
+	sync.Mutex
+	paused, rare, percent int
+}
+
+// hold counts a trial in one of the counts until restore.
+func (c *collectorState) hold(count *int) (restore func()) {
 	runtime.GC()
-	old := debug.SetGCPercent(percent)
-	return func() { debug.SetGCPercent(old) }
+	c.add(count, 1)
+	return func() { c.add(count, -1) }
+}
+
+func (c *collectorState) add(count *int, n int) {
+	const off, rarely = -1, 400
+	c.Lock()
+	defer c.Unlock()
+	if c.paused+c.rare == 0 {
+		c.percent = debug.SetGCPercent(off)
+	}
+	*count += n
+	switch {
+	case c.paused > 0:
+		debug.SetGCPercent(off)
+	case c.rare > 0:
+		debug.SetGCPercent(rarely)
+	default:
+		debug.SetGCPercent(c.percent)
+	}
 }
 
 // processors guards the number of the Go scheduler's processors.

@@ -124,11 +124,11 @@ func TestUDPDNSLostTakesTime(t *testing.T) {
 	loopback.Room(t)
 	for _, n := range []socket.UDP{socket.FastestUDP(), portable()} {
 		p := params("udp_dns")
-		p.Streams, p.Slice = 2, 20*time.Millisecond
+		p.Streams, p.Slice, p.Rounds = 2, 20*time.Millisecond, 3
 		for lost := int64(0); lost == 0; { // those of the first part of a slice do not count
 			c := losesQueries(t, &p, 97, new(atomic.Int64))
 			s := must.Get(newDNS(n).(traffic.Sliced).Open(t.Context(), p))(t)
-			for range 3 {
+			for range p.Rounds {
 				must.Do(t, s.Slice(t.Context(), p.Slice))
 			}
 			r := s.Close()

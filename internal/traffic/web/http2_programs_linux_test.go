@@ -10,6 +10,7 @@ import (
 	"tare/internal/study"
 	"tare/internal/testkit/loopback"
 	"tare/internal/testkit/must"
+	"tare/internal/testkit/nstest"
 	"tare/internal/testkit/testneed"
 	"tare/internal/traffic"
 	"tare/internal/traffic/http1"
@@ -22,7 +23,7 @@ func nginx2(t *testing.T, p traffic.Params, to, tag string) (proxyAt, clearAt, t
 	nginx := program(t, "nginx")
 	dir := t.TempDir()
 	must.Do(t, os.Chmod(dir, 0o755), os.WriteFile(filepath.Join(dir, "body"), make([]byte, p.ResponseSize), 0o644))
-	proxyAt, clearAt, tlsAt = freeAddress(t), freeAddress(t), freeAddress(t)
+	proxyAt, clearAt, tlsAt = nstest.FreePort(t).String(), nstest.FreePort(t).String(), nstest.FreePort(t).String()
 	config := fmt.Sprintf(`daemon off; master_process off; pid %[1]s/pid; error_log stderr;
 events {}
 http {
@@ -77,7 +78,7 @@ func TestHTTP2HAProxy(t *testing.T) {
 		for _, kind := range []string{"http2", "grpc"} {
 			p := http2Params(kind, 2, 4, 700, 3000)
 			address, stop := httpServing(t, on.Server, p)
-			p.Address = freeAddress(t)
+			p.Address = nstest.FreePort(t).String()
 			file := filepath.Join(t.TempDir(), "config")
 			must.Do(t, os.WriteFile(file, fmt.Appendf(nil, "defaults\n  mode http\n  timeout client 60s\n  timeout server 60s\n  timeout connect 5s\n  retries 0\nfrontend proxy\n  bind %s proto h2\n  default_backend ours\nbackend ours\n  server ours %s proto h2\n", p.Address, address), 0o600))
 			runUntilEnd(t, exec.CommandContext(t.Context(), haproxy, "-db", "-f", file), p.Address)

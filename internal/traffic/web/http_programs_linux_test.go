@@ -15,6 +15,7 @@ import (
 	"tare/internal/study/quantity"
 	"tare/internal/testkit/loopback"
 	"tare/internal/testkit/must"
+	"tare/internal/testkit/nstest"
 	"tare/internal/testkit/testneed"
 	"tare/internal/timelimit"
 	"tare/internal/traffic/http1"
@@ -62,13 +63,6 @@ http {
 	}
 }
 
-// freeAddress returns an address of the test's own network that nothing listens on.
-func freeAddress(t *testing.T) string {
-	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // start runs the program until the test ends, and waits until both its ports are open.
 func (f foreignHTTP) start(t *testing.T, to, tag string, body int) (proxyAt, serverAt string) {
 	t.Helper()
@@ -78,7 +72,7 @@ func (f foreignHTTP) start(t *testing.T, to, tag string, body int) (proxyAt, ser
 	}
 	dir := t.TempDir()
 	must.Do(t, os.Chmod(dir, 0o755), os.WriteFile(filepath.Join(dir, "body"), make([]byte, body), 0o600))
-	proxyAt, serverAt = freeAddress(t), freeAddress(t)
+	proxyAt, serverAt = nstest.FreePort(t).String(), nstest.FreePort(t).String()
 	config := filepath.Join(dir, "config")
 	must.Do(t, os.WriteFile(config, []byte(f.config(dir, proxyAt, serverAt, to, tag, body)), 0o600))
 	runUntilEnd(t, exec.CommandContext(t.Context(), program, f.args(config)...), proxyAt, serverAt)

@@ -17,6 +17,7 @@ import (
 	"tare/internal/study/quantity"
 	"tare/internal/testkit/loopback"
 	"tare/internal/testkit/must"
+	"tare/internal/testkit/nstest"
 	"tare/internal/testkit/testneed"
 	"tare/internal/traffic"
 	"tare/internal/traffic/http1"
@@ -118,7 +119,7 @@ func TestHTTPTLSClientOfOpenSSL(t *testing.T) {
 			"-tls1_3 -num_tickets 8":    "another server answers on this port",
 			"-tls1_3 -groups X25519:P-256 -ciphersuites TLS_CHACHA20_POLY1305_SHA256": "another server answers on this port",
 		} {
-			p.Address = freeAddress(t)
+			p.Address = nstest.FreePort(t).String()
 			c := exec.CommandContext(t.Context(), openssl, append([]string{"s_server", "-www", "-quiet", "-accept", p.Address, "-cert", certificateFile(t, t.TempDir(), p)}, strings.Fields(args)...)...)
 			runUntilEnd(t, c, p.Address)
 			_, err := httpRequests{n}.Dial(t.Context(), p, nil)
@@ -147,7 +148,7 @@ func TestHTTPTLSForeignPrograms(t *testing.T) {
 				server.TLS, server.Resumption = behind, ""
 				address, stop := httpServing(t, on.Server, server)
 				dir := t.TempDir()
-				p.Address = freeAddress(t)
+				p.Address = nstest.FreePort(t).String()
 				config := fmt.Sprintf("global\n  tune.ssl.default-dh-param 2048\ndefaults\n  mode http\n  timeout client 60s\n  timeout server 60s\n  timeout connect 5s\n  retries 0\nfrontend proxy\n  bind %s ssl crt %s alpn http/1.1\n  default_backend ours\nbackend ours\n  server ours %s", p.Address, certificateFile(t, dir, p), address)
 				if behind == study.On {
 					config += " ssl verify none alpn http/1.1"

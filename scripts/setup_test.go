@@ -140,7 +140,7 @@ func TestSetUp(t *testing.T) {
 		"Arch":                       {uid: "1000", other: "pacman", has: labs + "haproxy nginx", args: "test", code: 3, named: "iperf web slirp browser", says: "pacman -S chromium ttf-dejavu\n"},
 		"openSUSE":                   {uid: "0", other: "zypper", has: labs + "haproxy nginx", args: "browser", code: 3, named: "browser", says: "zypper install chromium dejavu-fonts\n"},
 		"Alpine":                     {uid: "0", other: "apk", has: strings.ReplaceAll(all, "passt", "") + "haproxy nginx", args: "test", code: 3, named: "slirp", says: "no passt: apk add slirp4netns passt\n"},
-		"no package manager":         {uid: "0", has: labs, args: "kubernetes", code: 3, named: "slirp kubernetes", says: "install slirp4netns passt, as Debian calls it"},
+		"no package manager":         {uid: "0", has: labs, args: "kubernetes", code: 3, named: "slirp proxies kubernetes", says: "install slirp4netns passt, as Debian calls it"},
 		"another word":               {uid: "0", args: "everything", code: 2, says: "unknown argument everything"},
 		"no stage":                   {uid: "0", args: "--yes", code: 2, says: "usage"},
 		"parts of no common failure": {uid: "0", has: labs + "haproxy nginx", apt: true, args: "test browser", code: 3, unpacked: "iperf3 dockerd", named: "browser", says: "no package chromium"},

@@ -25,8 +25,8 @@ const (
 	orderedArguments = "arguments"
 )
 
-// Ordered launches an agent that the first process of a container will start, as soon as that runs: by then the agent has been told what it
-// serves, and nothing has to wait for an engine. Only one can be ordered at a time.
+// Ordered launches an agent that the first process of a container will start, as soon as that runs: nothing has to wait for an engine to
+// start it. Only one can be ordered at a time.
 type Ordered struct {
 	Dir string // of this machine, which the container has at the place that StandbyArguments name
 	// Within is how long the container may take until it runs.

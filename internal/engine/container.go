@@ -160,9 +160,10 @@ func (c *Container) Start(ctx context.Context, spec ContainerSpec) error {
 	return c.start(ctx, spec, nil)
 }
 
-// Renew reads again what the engine reports of a container of spec that it has restarted.
-func (c *Container) Renew(ctx context.Context, spec ContainerSpec) error {
-	return c.started(ctx, spec, time.Now(), nil)
+// Renew returns what the engine reports of a container of spec that it has restarted. Who still uses c sees no change of it.
+func (c *Container) Renew(ctx context.Context, spec ContainerSpec) (*Container, error) {
+	again := &Container{ID: c.ID, Name: c.Name, engine: c.engine}
+	return again, again.started(ctx, spec, time.Now(), nil)
 }
 
 // Publishes returns at how many addresses and protocols of its host a port of the container is published: 0 if it does not run, or was

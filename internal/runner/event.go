@@ -53,12 +53,12 @@ func (tr *trialRun) runAgents(t *agent.Trial, ctx context.Context) (client, serv
 		failed = errors.Join(failed, fmt.Errorf("end the server that has taken the place of another in the event %s: %w", tr.event.Name, ended))
 	}
 	if m.undo != nil {
-		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), driver.EventTimeout())
-		defer cancel()
-		interrupted := errors.Is(ctx.Err(), context.Canceled)
+		interrupted, limit := errors.Is(ctx.Err(), context.Canceled), driver.EventTimeout()
 		if interrupted {
-			cancel() // no trial follows
+			limit = interruptedUndo
 		}
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+		defer cancel()
 		if undone := m.undo(within); undone != nil && !interrupted {
 			failed = errors.Join(failed, fmt.Errorf("undo the event %s: %w", tr.event.Name, undone))
 		}
@@ -68,6 +68,10 @@ func (tr *trialRun) runAgents(t *agent.Trial, ctx context.Context) (client, serv
 	}
 	return client, server, err
 }
+
+// interruptedUndo is how long an event may take to be undone in a run that was told to end: no trial follows, but what it made in a user's
+// cluster has to be removed, and an engine that restarts is not waited for.
+const interruptedUndo = 2 * time.Second
 
 // errTrialEnded is why an event did not happen in a trial that had failed before.
 var errTrialEnded = errors.New("the trial ended before it")

@@ -35,8 +35,7 @@ func (a commands) try(c *cobra.Command, m driver.Mode, flagged study.Target, f r
 	}
 	best := why.Pairs(best(ranked))
 	if len(best) == 0 {
-		concludeTries(a.Stdout, m.ID, ranked)
-		return nil
+		return a.printed(ctx, func() error { concludeTries(a.Stdout, m.ID, ranked); return nil })
 	}
 	if f.out != "" {
 		f.out += "-pairs"
@@ -44,7 +43,18 @@ func (a commands) try(c *cobra.Command, m driver.Mode, flagged study.Target, f r
 	fmt.Fprintln(a.Stderr, "tare: now the best of them in pairs")
 	a.hosts = a.hosts.On(flagged, hosts.Options{AllowSwarm: f.Yes, Modes: []string{m.ID}})
 	pairs, err := a.tryAll(ctx, c, m, best, flagged, f)
-	concludeTries(a.Stdout, m.ID, slices.Concat(ranked, pairs))
+	if ctx.Err() != nil {
+		return err
+	}
+	return errors.Join(err, a.printed(ctx, func() error { concludeTries(a.Stdout, m.ID, slices.Concat(ranked, pairs)); return nil }))
+}
+
+// printed prints to stdout, unless a signal to end comes first.
+func (a commands) printed(ctx context.Context, print func() error) error {
+	whole, err := command.Printed(ctx, print)
+	if !whole {
+		return command.WithCode(command.ExitInterrupted, errors.New("interrupted while the settings were printed"))
+	}
 	return err
 }
 
@@ -107,7 +117,7 @@ func (a commands) tryAll(ctx context.Context, c *cobra.Command, m driver.Mode, t
 	if len(ranked) == 0 {
 		return nil, errors.New("no setting has a result; the reasons are above")
 	}
-	return ranked, printTries(a.Stdout, m.ID, ranked)
+	return ranked, a.printed(ctx, func() error { return printTries(a.Stdout, m.ID, ranked) })
 }
 
 // rankTries orders tries by what they change in the first primary metric of the run.

@@ -73,33 +73,29 @@ func (p *omissions) confinement(boxes []*box) error {
 	if !seccomp && !cgroup {
 		return nil
 	}
-	var spaces []*linuxnet.NS
-	for _, b := range boxes {
-		if !slices.Contains(spaces, b.ns) {
-			spaces = append(spaces, b.ns)
-		}
-	}
-	if seccomp {
-		for _, ns := range spaces {
-			if err := unfiltered(ns); err != nil {
+	each := func(check func(*linuxnet.NS) error) error {
+		var checked []*linuxnet.NS
+		for _, b := range boxes { // in an event another one takes the place of a box
+			if slices.Contains(checked, b.ns) {
+				continue
+			}
+			if err := check(b.ns); err != nil {
 				return err
 			}
+			checked = append(checked, b.ns)
+		}
+		return nil
+	}
+	if seccomp {
+		if err := each(unfiltered); err != nil {
+			return err
 		}
 		p.note(partSeccomp, "Seccomp: 0 in /proc/PID/status of the containers' processes")
-		p.AddCheck(func() error { return each(spaces, unfiltered) })
+		p.AddCheck(func() error { return each(unfiltered) })
 	}
 	if cgroup {
 		p.note(partCgroup, "/proc/PID/cgroup of the containers' agents is that of tare")
-		p.AddCheck(func() error { return each(spaces, leftGroups) })
-	}
-	return nil
-}
-
-func each(spaces []*linuxnet.NS, check func(*linuxnet.NS) error) error {
-	for _, ns := range spaces {
-		if err := check(ns); err != nil {
-			return err
-		}
+		p.AddCheck(func() error { return each(leftGroups) })
 	}
 	return nil
 }

@@ -86,6 +86,11 @@ func cannotRenew(w study.Workload, _ traffic.Spec, with map[string]string) strin
 	if restart && !endsContainers(with) {
 		return ""
 	}
+	for _, more := range study.NumberSettings() {
+		if _, asked := with[more]; asked {
+			return fmt.Sprintf("the engine would start what %s adds in the event %s, which has %s; leave it out", more, w.Event, driver.EventTimeout())
+		}
+	}
 	if with[partCgroup] == driver.Off {
 		return "the engine starts the server that takes the place of another in the control groups that cgroup: off leaves out"
 	}

@@ -61,7 +61,12 @@ func (r *restart) daemonCounter(pid int) string {
 }
 
 func (r *restart) processCounter(b *box, pid int) string {
-	return pathspec.CounterName(b.At, "container", "process_"+strconv.Itoa(pid))
+	return r.processPrefix(b) + strconv.Itoa(pid)
+}
+
+// processPrefix begins the name of the counter of a container's first process.
+func (*restart) processPrefix(b *box) string {
+	return pathspec.CounterName(b.At, "container", "process_")
 }
 
 // state reads which dockerd runs, and what it says of the first processes of the containers.
@@ -238,14 +243,15 @@ const mostAccepted = 10
 
 // lost says why the path can carry no further trial: the engine has not come back.
 func (r *restart) lost() error {
-	if x := r.successor; x != nil && x.ended {
-		return errServerEnded
-	}
-	if r.old == 0 {
+	ended := r.successor != nil && r.successor.ended
+	if r.old == 0 && !ended {
 		return nil
 	}
 	if reason := r.exitReason(); reason != "" {
 		return errors.New(reason)
+	}
+	if r.old == 0 {
+		return errServerEnded
 	}
 	return fmt.Errorf("the engine on host %s has not come back from its restart", r.b.Host)
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -165,10 +166,6 @@ func (x *successor) publishedCounter(of string) string {
 	return pathspec.CounterName(of, "port", "published")
 }
 
-func (x *successor) startedCounter() string {
-	return pathspec.CounterName(x.b.At, "container", "started_ms")
-}
-
 // ordered launches the agent of the successor.
 func (x *successor) ordered(dir string) agent.Ordered {
 	within := func() *engine.Container {
@@ -200,25 +197,16 @@ func (x *successor) state(ctx context.Context) (driver.Counters, error) {
 	if err != nil {
 		return nil, err
 	}
-	of := x.server.container
-	if out[x.publishedCounter(x.server.At)], err = x.published(ctx, of); err != nil {
+	if out[x.publishedCounter(x.server.At)], err = x.published(ctx, x.server.container); err != nil {
 		return nil, err
 	}
 	if x.replaces {
 		out[x.publishedCounter(x.name())] = 0
 	}
 	if x.next != nil {
-		of = x.next
-		if out[x.publishedCounter(x.name())], err = x.published(ctx, of); err != nil {
+		if out[x.publishedCounter(x.name())], err = x.published(ctx, x.next); err != nil {
 			return nil, err
 		}
-	}
-	s, err := of.State(ctx)
-	if err != nil && !errors.Is(err, engine.ErrNotFound) {
-		return nil, err
-	}
-	if !s.Started.IsZero() && s.Started.Unix() > 0 {
-		out[x.startedCounter()] = uint64(s.Started.UnixMilli()) //nolint:gosec // after 1970
 	}
 	return out, x.readDevices(ctx, out)
 }
@@ -423,10 +411,11 @@ func (x *successor) runs(ctx context.Context, b *box) error {
 		case <-time.After(startPoll):
 		}
 	}
-	if err := b.container.Renew(ctx, b.spec); err != nil {
+	again, err := b.container.Renew(ctx, b.spec)
+	if err != nil {
 		return err
 	}
-	return x.adopt(b, b.container)
+	return x.adopt(b, again)
 }
 
 // startedAgain checks that another dockerd runs, and that it has started the container of the server again.
@@ -434,8 +423,21 @@ func (x *successor) startedAgain(before, after driver.Counters) error {
 	if err := x.otherDaemon(before, after); err != nil {
 		return err
 	}
-	if err := driver.Moved(before, after, x.startedCounter(), 1); err != nil {
-		return err
+	first := func(in driver.Counters) (all []string) {
+		for name := range in {
+			if strings.HasPrefix(name, x.processPrefix(x.server)) {
+				all = append(all, name)
+			}
+		}
+		return all
+	}
+	for _, name := range first(before) {
+		if _, still := after[name]; still {
+			return fmt.Errorf("%s runs as before", name)
+		}
+	}
+	if len(first(before)) == 0 || len(first(after)) == 0 {
+		return fmt.Errorf("the container %s did not run before and after it", x.server.container.Name)
 	}
 	return x.serves(before, after)
 }

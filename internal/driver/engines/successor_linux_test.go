@@ -82,7 +82,7 @@ func succeeds(t *testing.T, mode, event string, asked study.Engine) {
 
 	one, other := r.Turns()
 	seen := r.Client.Window.Event
-	if one.Messages == 0 || other.Messages == 0 || seen == nil || seen.Due != 4800 || seen.Gap <= 0 {
+	if one.Messages == 0 || other.Messages == 0 || seen == nil || seen.Due != r.Due || seen.Gap <= 0 {
 		t.Errorf("%d requests answered, and %d in its place: %+v", one.Messages, other.Messages, seen)
 	}
 	t.Logf("%d requests answered, and %d in its place; a gap of %.3g s, from %.3g s to %.3g s, %d of %d answered, %v",

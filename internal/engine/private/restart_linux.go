@@ -16,7 +16,7 @@ import (
 )
 
 // errNotRestartable is returned by Restart of an engine that was started without Config.LiveRestore and Config.Restarts.
-var errNotRestartable = errors.New("its containers would end with dockerd, because it runs without --live-restore")
+var errNotRestartable = errors.New("it was not started to be restarted")
 
 // Restart makes the engine's first process end dockerd in order and start it again as it was started, as an update of its package does.
 // AwaitRestart waits for the new one.

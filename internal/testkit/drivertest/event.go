@@ -133,7 +133,7 @@ func (s *Setup) trialWithEvent(t *testing.T, e driver.Event, p traffic.Params, w
 			err = step(e.Do)
 		}
 		if err == nil && next != nil {
-			err = next.Await(t.Context())
+			began = errors.Join(began, next.Await(t.Context()))
 		}
 		made <- err
 		told <- errors.Join(began, replace(t.Context()), r.Event(t.Context(), true))

@@ -213,18 +213,21 @@ func (c *Client) callWithTimeout(ctx context.Context, req wire.Request) (wire.Re
 
 // Listen makes the agent the server of a trial and returns the port it listens on.
 func (c *Client) Listen(ctx context.Context, p traffic.Params) (uint16, error) {
+	p = limited(p)
 	reply, err := c.call(ctx, wire.Request{Op: wire.OpListen, Params: &p})
 	return reply.Port, err
 }
 
 // Dial makes the agent the client of a trial and waits for its report.
 func (c *Client) Dial(ctx context.Context, p traffic.Params) (traffic.Report, error) {
+	p = limited(p)
 	return c.report(c.call(ctx, wire.Request{Op: wire.OpDial, Params: &p}))
 }
 
 // Open makes the agent the client of a trial that is run in slices; p.Slice must be set. It returns
 // when the agent has connected and warmed up, with what the path then held, nil if that is unknown.
 func (c *Client) Open(ctx context.Context, p traffic.Params) (*traffic.Held, error) {
+	p = limited(p)
 	reply, err := c.call(ctx, wire.Request{Op: wire.OpDial, Params: &p})
 	return reply.Held, err
 }

@@ -36,6 +36,15 @@ func Arguments(run, place string) []string {
 // and scheduling delays.
 func trialGrace() time.Duration { return timelimit.Scaled(10 * time.Second) }
 
+// limited gives a trial its limit, unless it has one. The controller does so, too: an agent in a container does not know how slow the machine
+// was said to be.
+func limited(p traffic.Params) traffic.Params {
+	if p.Limit <= 0 {
+		p.Limit = p.Warmup + p.Duration + trialGrace()
+	}
+	return p
+}
+
 // minProcs keeps the Go scheduler running while threads are in raw system calls, each of which
 // occupies one of its processors.
 const minProcs = 6
@@ -223,10 +232,7 @@ func (s *server) forward(from <-chan wire.Reply, id uint64) {
 
 func (s *server) trial(ctx context.Context, req wire.Request) {
 	p := *req.Params
-	limit := p.Limit
-	if limit <= 0 {
-		limit = p.Warmup + p.Duration + trialGrace()
-	}
+	limit := limited(p).Limit
 	if s.cancel != nil {
 		s.cancel(errors.New("another trial began"))
 	}

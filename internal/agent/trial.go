@@ -195,6 +195,9 @@ func (t *Trial) firstError(a, b endpointResult, forwarded error) error {
 	if other, ok := errors.AsType[otherClientError](b.err); ok {
 		return other.error // a follows from it
 	}
+	if errors.Is(b.err, errEndedEarly) {
+		return a.err // b follows from it
+	}
 	if a.err != nil && b.err != nil && !strings.Contains(b.err.Error(), cancelledText) {
 		return fmt.Errorf("%w; the other endpoint: %w", a.err, b.err)
 	}

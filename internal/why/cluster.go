@@ -94,6 +94,12 @@ func (b *builder) plain(mode string) string {
 	return strings.NewReplacer(":", "-", "/", "-").Replace(strings.TrimPrefix(mode, "k8s/")) + "-without-sidecars"
 }
 
+// throughSidecars reports whether a mode of a cluster is measured where the injected containers intercept its connections; driver/k8s refuses
+// the others.
+func throughSidecars(mode string) bool {
+	return slices.Contains([]string{podMode, podLocal, "k8s/service", "k8s/service-local", podToNode, nodeToPod}, mode)
+}
+
 // sidecars adds the step from a mode without injected containers to the mode as the cluster makes it.
 func (b *builder) sidecars(m driver.Mode) {
 	names := strings.Join(b.injected, ", ")

@@ -82,8 +82,12 @@ func Study(modes Modes, mode string, o Options) (study.Study, error) {
 			return study.Study{}, err
 		}
 	}
-	if len(b.injected) > 0 {
+	switch {
+	case len(b.injected) == 0:
+	case throughSidecars(m.ID):
 		b.sidecars(m)
+	default:
+		b.costByParts.Of = b.plain(mode)
 	}
 	for _, r := range onTop() {
 		bridged := slices.ContainsFunc(b.costByParts.Modes, func(r study.PartMode) bool { return r.Part == "bridge" })
@@ -100,6 +104,9 @@ func Study(modes Modes, mode string, o Options) (study.Study, error) {
 	}
 	if known {
 		text = "Each rung of the ladder is a path of the cluster that has one part more than the one before; a removal is a path with one part less than " + mode + "."
+	}
+	if b.costByParts.Of != mode {
+		text += " All is without the containers that the cluster injects, through which the mode is not measured."
 	}
 	if o.CPULimit > 0 {
 		b.limited(m, o.CPULimit)

@@ -128,6 +128,9 @@ func (p *path) throughController(ctx context.Context, by controller) error {
 	p.AddRules(driver.Rule{Counter: p.requests, Expect: driver.Requests, Pair: pathspec.AllPairs})
 	return p.eachPair(ctx, func(pair int, ends []*endpoint) error {
 		from, to := ends[0], ends[1]
+		if err := p.reached.refuseSidecars(ctx, from, to); err != nil {
+			return err
+		}
 		s, err := p.pods.newService(ctx, to, kube.ServiceSpec{HTTP: true})
 		if err != nil {
 			return err

@@ -89,7 +89,11 @@ func (p *path) throughService(ctx context.Context, pair int, client, server *end
 		return err
 	}
 	p.served = append(p.served, served{client: client, server: server, service: s})
-	return p.carry(ctx, pair, client, server, []pathspec.Step{p.read.ConnectionStep("service", "ClusterIP")})
+	translates := p.read.ConnectionStep("service", "ClusterIP")
+	if client.intercepted {
+		translates = pathspec.RuleStep(p.a.Place, "service", "ClusterIP, or the sidecar's choice")
+	}
+	return p.carry(ctx, pair, client, server, []pathspec.Step{translates})
 }
 
 // podToNode: a pod to a process on the other node.

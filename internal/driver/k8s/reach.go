@@ -197,10 +197,9 @@ func (p *reached) meet(ctx context.Context, x remote.Exchange) (met agent.Reacha
 		wait, hint = policyTimeout(), denies
 	}
 	watch := p.read.Watch(ctx, x)
-	if x.Client.At == x.Server.At { // both ends are in one pod, without a proxy
-		met, err = agent.CheckReachability(ctx, x.Client.Agent, x.Server.Agent, "tcp", x.Listen, x.Dial, wait)
-	} else {
-		met, err = agent.FindProxies(ctx, x.Client.Agent, x.Server.Agent, x.Listen, x.Dial, wait)
+	met, err = agent.FindProxies(ctx, x.Client.Agent, x.Server.Agent, x.Listen, x.Dial, wait)
+	if x.Client.At == x.Server.At && met.Seen == met.From { // one connection, with both ends in the pod
+		met.Intercepted = agent.Intercepted{}
 	}
 	if err != nil {
 		err = fmt.Errorf("%s cannot reach %s at %s: %w; %s", x.Client.At, x.Server.At, x.Dial, driver.WithCause(err, watch.Cause(ctx, 0)), hint)
@@ -215,7 +214,11 @@ func (p *reached) recordAddresses(x remote.Exchange, met agent.Reachability) {
 		p.seen = met.Seen.Addr()
 	}
 	to, from := "kept", "kept"
-	if x.Listen.Addr() != x.Dial.Addr() {
+	switch {
+	case x.Listen.Addr() == x.Dial.Addr():
+	case met.Intercepted.Client: // which may know the pods of a service, and dial one itself
+		to = fmt.Sprintf("chosen by a proxy in the client's pod, or translated behind it, from %s to %s", x.Dial.Addr(), x.Listen.Addr())
+	default:
 		to = fmt.Sprintf("translated from %s to %s (DNAT)", x.Dial.Addr(), x.Listen.Addr())
 	}
 	switch {

@@ -2,7 +2,9 @@ package k8s
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/netip"
 	"strings"
 
 	"tare/internal/agent"
@@ -34,8 +36,8 @@ func (d *Driver) Injection(ctx context.Context) (found Injection, err error) {
 	space := d.podNamespace(run.ID)
 	if d.options.Namespace == "" {
 		defer func() {
-			if left := c.RemoveNamespaces(context.WithoutCancel(ctx), space); left != nil && err == nil {
-				err = fmt.Errorf("%w; tare gc --kube removes what is left", left)
+			if left := c.RemoveNamespaces(context.WithoutCancel(ctx), space); left != nil {
+				err = errors.Join(err, fmt.Errorf("%w; tare gc --kube removes what is left", left))
 			}
 		}()
 		if err := c.CreateNamespace(ctx, run.ID, space, kube.Restricted); err != nil {
@@ -66,10 +68,10 @@ func (p *pods) noteInjected(ctx context.Context, e *endpoint) (err error) {
 		p.cluster.Context, e.Name, OptionSidecars, driver.Off, strings.Join(e.injected, ", "), e.pod.Namespace)}
 }
 
-// containers names the containers that the cluster has added to the pod, or else what could be there.
+// containers names the containers that the cluster has added to the pod, or else who can intercept its connections.
 func (e *endpoint) containers() string {
 	if len(e.injected) == 0 {
-		return "no container of the pod"
+		return "no container: a process of the node, such as an ambient mesh's"
 	}
 	return strings.Join(e.injected, ", ")
 }
@@ -89,10 +91,23 @@ func (p *reached) setIntercepted(from, to *endpoint, found agent.Intercepted, me
 		return nil
 	case p.pods.noSidecars():
 		return &driver.Unsupported{Mode: p.spec.Mode, Reason: fmt.Sprintf("a proxy intercepts TCP in the pod %s, which asks for no sidecars (%s: %s); exclude the namespace from the mesh, or use another (--namespace)", strings.Join(at, " and in that "), OptionSidecars, driver.Off)}
+	case p.pods.order.Clock.FindsOut():
+		return &driver.Unsupported{Mode: p.spec.Mode, Reason: fmt.Sprintf("a proxy accepts the connections in the pod %s, so that nothing tells when the server answers first; leave it out with the option %s: %s", strings.Join(at, " and in that "), OptionSidecars, driver.Off)}
 	case !measured:
 		return &driver.Unsupported{Mode: p.spec.Mode, Reason: fmt.Sprintf("a proxy intercepts TCP in the pod %s, and the mode is not proven through one; leave it out with the option %s: %s, or measure k8s/pod or k8s/service", strings.Join(at, " and in that "), OptionSidecars, driver.Off)}
 	}
 	return nil
+}
+
+// refuseSidecars returns an *Unsupported if proxies intercept the connections of two pods of a mode that is not measured through them. Where
+// these cannot reach each other directly, as where a policy allows the controller alone, that is not known.
+func (p *reached) refuseSidecars(ctx context.Context, from, to *endpoint) error {
+	r := to.reach()
+	met, err := agent.FindProxies(ctx, from.Agent, to.Agent, netip.AddrPortFrom(r.listen[0], r.listenPort), netip.AddrPortFrom(r.dial[0], r.dialPort), policyTimeout())
+	if err != nil {
+		return errors.Join(from.Agent.Err(), to.Agent.Err())
+	}
+	return p.setIntercepted(from, to, met.Intercepted, false)
 }
 
 // carryProxied requires that the devices of a pod carry what it sends, and of what it receives the payload: that is in packets of a proxy.

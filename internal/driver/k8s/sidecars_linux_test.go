@@ -56,6 +56,7 @@ func TestSidecars(t *testing.T) {
 			must.EqualFor(t, "warnings without sidecars", "", warnings(s))
 			must.EqualFor(t, "source address", "kept", fact(t, s, "source address"))
 		})
+		checkUnsupported(t, d, run, driver.Order{Mode: "k8s/hairpin"}, "a proxy intercepts TCP in the pod of the ")
 		checkUnsupported(t, d, run, driver.Order{Mode: "k8s/nodeport"}, "a proxy intercepts TCP in the pod of the server ("+strings.Join(added, ", ")+")")
 	})
 	t.Run("waiting", func(t *testing.T) {

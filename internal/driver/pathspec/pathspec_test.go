@@ -97,7 +97,6 @@ func TestEndsAndTopology(t *testing.T) {
 	must.EqualFor(t, "edges", 3, len(top.Edges))
 }
 
-// The topology shows which counters verify a step, and what must be idle besides the path.
 // What a pair's client has is told from what its server has by where a counter is and by the direction, however the driver declares it.
 func TestRulesOfClients(t *testing.T) {
 	at := func(name string) pathspec.Place { return pathspec.Place{At: name, Host: "a", Stack: &stack{}} }
@@ -166,6 +165,7 @@ func TestRulesOfClients(t *testing.T) {
 	check(&raw, nil, []string{"a/in1.rx_bytes", "a/in1.tx_bytes", "a/in2.rx_bytes", "a/in2.tx_bytes"})
 }
 
+// The topology shows which counters verify a step, and what must be idle besides the path.
 func TestProvenTopology(t *testing.T) {
 	on := &stack{links: map[string]pathspec.Link{"eth0": {}, "lo": {}, "br0": {}}}
 	a := pathspec.Place{At: "a", Host: "a", Stack: on}

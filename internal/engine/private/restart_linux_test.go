@@ -142,7 +142,7 @@ func cmdline(pid int) string {
 // An engine that cannot be restarted is not; one that does not come back says why, one that takes too long does, and comes back nevertheless.
 func TestRestartFails(t *testing.T) {
 	plain := enginetest.New(t)
-	must.FailLine(t, "without --live-restore", plain.Restart(), "restart the engine on host a: its containers would end with dockerd, because it runs without --live-restore")
+	must.FailLine(t, "without --live-restore", plain.Restart(), "restart the engine on host a: it was not started to be restarted")
 	must.EqualFor(t, "it runs", "", plain.ExitReason())
 
 	b := restartable(t)

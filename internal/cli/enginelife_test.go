@@ -3,6 +3,8 @@
 package cli_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -13,6 +15,8 @@ import (
 
 	"tare/internal/engine/private"
 	"tare/internal/linuxnet"
+	"tare/internal/result"
+	"tare/internal/store"
 	"tare/internal/testkit/drivertest"
 	"tare/internal/testkit/must"
 	"tare/internal/timelimit"
@@ -124,4 +128,48 @@ func enginesLeft(t *testing.T, run string) []string {
 		}
 	}
 	return found
+}
+
+// eventStudy has the two events in which the server of a private engine ends, in a mode whose baseline has neither.
+const eventStudy = `name: events
+blocks: 2
+settle: 10ms
+modes: [host, {id: cold, mode: docker/published, with: {live_restore: off}}]
+invalid: {steal: off, others: off, cpu_wait: off, unsettled: off}
+workloads:
+  - {workload: tcp_rr, warmup: 50ms, duration: 200ms}
+  - {id: replaced, workload: http, event: endpoint_replaced, transaction_rate: 100, duration: 12s}
+  - {id: restarted, workload: http, event: engine_restart, transaction_rate: 100, duration: 24s}
+`
+
+// A run goes on after an event in which the server of a mode has ended: all trials are valid, what the first server and the other one answered
+// is recorded, and each trial has a set-up of its own.
+func TestEnginesServerEnds(t *testing.T) {
+	needRoot(t)
+	drivertest.NeedEngine(t)
+	dir := studyIn(t, eventStudy)
+	out := filepath.Join(dir, "run")
+	p := start(t, dir, "run", "study.yaml", "--out", out, "--json")
+	p.ends(t, 0)
+	run := readRun(t, out)
+	must.True(t, run.Status == result.RunComplete && run.Trials.OK == 8, "%s, %+v: %s", run.Status, run.Trials, p.stderr.String())
+	setups := map[int]string{}
+	for line := range bytes.Lines(must.Get(os.ReadFile(filepath.Join(out, store.TrialsFile)))(t)) {
+		var trial result.Trial
+		must.Do(t, json.Unmarshal(line, &trial))
+		if trial.Event == nil {
+			continue
+		}
+		servers := 0
+		for name, n := range trial.Event.Changed {
+			if strings.HasSuffix(name, ".answered_requests") && n > 0 {
+				servers++
+			}
+		}
+		must.EqualFor(t, trial.Workload+": servers that answered", 2, servers)
+		must.EqualFor(t, trial.Workload+": another with its set-up", "", setups[trial.Setup])
+		setups[trial.Setup] = trial.Workload
+	}
+	must.Equal(t, 4, len(setups))
+	must.EqualFor(t, "left", 0, len(left(t, run.ID)))
 }

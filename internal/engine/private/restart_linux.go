@@ -32,7 +32,8 @@ func (p *Engine) Restart() error {
 }
 
 // AwaitRestart waits until another dockerd answers than the one that had a process id on this machine: it has then found its containers
-// again, or has started those that it starts by itself, and has written its rules. It does not poll: that would take CPU time from what is measured meanwhile.
+// again, or has started those that it starts by itself, and has written its rules. It asks when the engine's files change,
+// and once a second: to ask more often would take CPU time from what is measured meanwhile.
 func (p *Engine) AwaitRestart(ctx context.Context, old int) error {
 	err := p.awaitRestart(ctx, old)
 	switch {
@@ -134,11 +135,20 @@ func watchDirectory(dir string) (directoryChanges, error) {
 	return directoryChanges{f}, nil
 }
 
-// await waits until there was a change since the last one.
+// noChange is the longest wait for a change: a server may fail to answer after its last one, as where it is slow.
+const noChange = time.Second
+
+// await waits until there was a change since the last one, or for noChange.
 func (d directoryChanges) await(ctx context.Context) error {
+	if err := d.SetReadDeadline(time.Now().Add(noChange)); err != nil {
+		return err
+	}
 	stop := context.AfterFunc(ctx, func() { _ = d.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 	_, err := d.Read(make([]byte, 4<<10))
+	if errors.Is(err, os.ErrDeadlineExceeded) && ctx.Err() == nil {
+		return nil
+	}
 	return err
 }
 

@@ -103,7 +103,9 @@ func (s *Setup) trialWithEvent(t *testing.T, e driver.Event, p traffic.Params, w
 		return err
 	}
 	step := func(of func(context.Context) (func(context.Context) error, error)) error {
-		last, err := of(t.Context())
+		ctx, cancel := context.WithTimeout(t.Context(), driver.EventTimeout())
+		defer cancel()
+		last, err := of(ctx)
 		if last != nil {
 			undo = append(undo, last)
 		}

@@ -34,16 +34,7 @@ func TestMain(m *testing.M) {
 		fmt.Print("orphan")
 		os.Exit(0)
 	case len(os.Args) == 2 && arg == memoryHog:
-		var held [][]byte
-		for range 64 {
-			b := make([]byte, 8<<20)
-			for i := 0; i < len(b); i += 4096 {
-				b[i] = 1
-			}
-			held = append(held, b)
-		}
-		time.Sleep(time.Duration(len(held)) * time.Second)
-		os.Exit(3)
+		drivertest.HogMemory()
 	}
 	drivertest.MainInNamespaces(m)
 }

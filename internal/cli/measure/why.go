@@ -185,7 +185,7 @@ func (a commands) injected(ctx context.Context, m driver.Mode, at study.Target) 
 		fmt.Fprintf(a.Stderr, "tare: whether the cluster adds containers to pods is unknown, so their cost is no step: %v\n", err)
 	case len(found.Kept) > 0:
 		fmt.Fprintf(a.Stderr, "tare: the cluster adds %s also to pods that ask for none, so their cost is no step; exclude the namespace from injection, and compare two runs\n", strings.Join(found.Kept, ", "))
-	case err == nil:
+	default:
 		return found.Added
 	}
 	return nil
